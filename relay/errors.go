@@ -54,6 +54,7 @@ type HeldError struct {
 	Lease Lease // the holder's, as the store saw it when it refused
 }
 
+// Error names the holder, its token and when its lease lapses.
 func (e *HeldError) Error() string {
 	return fmt.Sprintf("relay: role %q is held by %q with token %d until %s",
 		e.Lease.Role, e.Lease.Owner, e.Lease.Token, e.Lease.ExpiresAt.UTC().Format("2006-01-02T15:04:05.000Z07:00"))
@@ -70,6 +71,7 @@ type StaleTokenError struct {
 	Highest Token
 }
 
+// Error shows the two tokens.
 func (e *StaleTokenError) Error() string {
 	return fmt.Sprintf("relay: stale token: %d < %d", e.Token, e.Highest)
 }

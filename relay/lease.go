@@ -32,23 +32,26 @@ type Lease struct {
 // A role keeps its token for ever, also while nobody holds it.
 type LeaseStore interface {
 	// TryAcquireOrRenew grants the role if it is free or its lease has lapsed,
-	// and extends the lease if owner holds it and it is still live. A grant
-	// carries the role's previous token plus one, whoever held it before, the
-	// same owner included; an extension keeps the token.
+	// and renews the lease if owner holds it and it is still live. Either way
+	// the lease then lives for ttl from now, a shorter rest or a longer one
+	// notwithstanding. A grant carries the role's previous token plus one,
+	// whoever held it before, the same owner included; a renewal keeps the
+	// token.
 	//
 	// When another owner's lease is live the answer is the zero Lease and a
 	// *HeldError, which matches ErrNotAcquired. A role at MaxToken answers
 	// ErrTokensExhausted. After any other error the outcome is unknown: the
 	// lease may have been granted. Ask again with the same owner, which makes
-	// it an extension, or ask Current.
+	// it a renewal, or ask Current.
 	//
 	// ctx bounds the call. Once it has ended its error is returned and nothing
 	// is sent.
 	TryAcquireOrRenew(ctx context.Context, role, owner string, ttl time.Duration) (Lease, error)
 
 	// Release ends the lease at once. It is ErrNotHeld, and changes nothing,
-	// unless the lease is live and has this role, owner and token. It obeys
-	// ctx: detach it (context.WithoutCancel) for a release on the way out.
+	// unless the lease is live and has this role, owner and token; ExpiresAt
+	// does not matter. It obeys ctx: detach it (context.WithoutCancel) for a
+	// release on the way out.
 	Release(ctx context.Context, lease Lease) error
 
 	// Current returns the live lease of a role, or ErrNotHeld.

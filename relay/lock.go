@@ -7,7 +7,7 @@ import (
 
 // Locker grants mutually exclusive, named locks across processes. A name that
 // this Locker holds is refused like one that another process holds: locks are
-// not re-entrant.
+// not re-entrant. A Locker goes on working after it has lost locks.
 //
 // A lock alone does not protect data. A holder that is paused or cut off may
 // believe for a while that it still holds what another has taken; only a
@@ -57,7 +57,7 @@ func WithLock(ctx context.Context, l Locker, name string, fn func(ctx context.Co
 	if err != nil {
 		return err
 	}
-	held, stop := watchLock(ctx, lock)
+	held, stop := watchLock(ctx, lock, func() {})
 	defer func() { // also when fn panics or calls runtime.Goexit
 		stop()
 		err = errors.Join(err, lock.Release(ctx))
@@ -66,9 +66,9 @@ func WithLock(ctx context.Context, l Locker, name string, fn func(ctx context.Co
 }
 
 // watchLock returns a context that is cancelled with cause ErrLost when the
-// lock is lost, and a function that ends the watch, waits for it and cancels
-// the context.
-func watchLock(ctx context.Context, lock Lock) (context.Context, func()) {
+// lock is lost, just before onLost is called, and a function that ends the
+// watch, waits for it and cancels the context.
+func watchLock(ctx context.Context, lock Lock, onLost func()) (context.Context, func()) {
 	held, cancel := context.WithCancelCause(ctx)
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -76,6 +76,7 @@ func watchLock(ctx context.Context, lock Lock) (context.Context, func()) {
 		select {
 		case <-lock.Lost():
 			cancel(ErrLost)
+			onLost()
 		case <-quit:
 		}
 	}()

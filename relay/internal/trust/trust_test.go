@@ -18,9 +18,9 @@ func TestInstant_TheClockThatSaysMoreDecides(t *testing.T) {
 		now  trust.Instant
 		want time.Duration
 	}{
-		"both clocks agree":                                  {later(7*time.Second, 7*time.Second), 7 * time.Second},
-		"the machine slept and its monotonic clock stood":    {later(time.Hour, time.Second), time.Hour},
-		"the wall clock was set back":                        {later(-time.Hour, 9*time.Second), 9 * time.Second},
+		"both clocks agree": {later(7*time.Second, 7*time.Second), 7 * time.Second},
+		"the machine slept and its monotonic clock stood":     {later(time.Hour, time.Second), time.Hour},
+		"the wall clock was set back":                         {later(-time.Hour, 9*time.Second), 9 * time.Second},
 		"the wall clock was set forward: trust ends too soon": {later(time.Hour, 9*time.Second), time.Hour},
 	}
 	for name, c := range cases {
