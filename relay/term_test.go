@@ -304,8 +304,8 @@ func TestTerm_StuckWorkLosesTheLease(t *testing.T) {
 
 		stuck := start(func() error {
 			return newLeaseElector(t, store, cfg).Run(ctx, "reports", func(led context.Context, term relay.Term) error {
-				var lost time.Time
-				context.AfterFunc(led, func() { lost = time.Now() })
+				lost := make(chan time.Time, 1)
+				context.AfterFunc(led, func() { lost <- time.Now() })
 				for range 4 { // gets on for a while
 					time.Sleep(30 * time.Second)
 					require.True(t, term.Valid())
@@ -315,7 +315,7 @@ func TestTerm_StuckWorkLosesTheLease(t *testing.T) {
 				case <-unstick:
 				case <-ctx.Done(): // nobody took over
 				}
-				require.Equal(t, 160*time.Second, lost.Sub(began), "the term ends StallAfter past the last progress")
+				require.Equal(t, 160*time.Second, (<-lost).Sub(began), "the term ends StallAfter past the last progress")
 				require.False(t, term.Valid())
 				term.Progress()
 				require.False(t, term.Valid(), "progress does not revive a term")

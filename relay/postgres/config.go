@@ -1,0 +1,137 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/relay-samples/relay-go/relay"
+)
+
+const (
+	defaultRequestTimeout  = 5 * time.Second
+	maxRequestTimeout      = time.Hour
+	minOpenTimeout         = 5 * time.Second
+	defaultApplicationName = "relay"
+)
+
+// source opens connections. Of the pool's config it keeps what says how to
+// reach the server, and no size, lifetime or hook of a pool.
+type source struct {
+	config        *pgx.ConnConfig
+	beforeConnect func(context.Context, *pgx.ConnConfig) error
+	timeout       time.Duration // bounds one connection, from the dial until it is ready
+}
+
+// newSource copies what it needs from cfg, so that later changes of it do not
+// arrive here. appName may be empty.
+func newSource(cfg *pgxpool.Config, appName string, requestTimeout time.Duration) (*source, error) {
+	if err := checkConfig(cfg); err != nil {
+		return nil, err
+	}
+	if strings.IndexByte(appName, 0) >= 0 {
+		return nil, fmt.Errorf("relay/postgres: ApplicationName %q contains NUL", appName)
+	}
+	config := cfg.ConnConfig.Copy()
+	if config.RuntimeParams == nil {
+		config.RuntimeParams = make(map[string]string)
+	}
+	const param = "application_name"
+	config.RuntimeParams[param] = cmp.Or(appName, config.RuntimeParams[param], defaultApplicationName)
+	return &source{
+		config:        config,
+		beforeConnect: cfg.BeforeConnect,
+		timeout:       max(requestTimeout, minOpenTimeout),
+	}, nil
+}
+
+// connect opens a connection, bounded by ctx.
+func (s *source) connect(ctx context.Context) (*pgconn.PgConn, error) {
+	config := s.config.Copy()
+	if s.beforeConnect != nil {
+		if err := s.beforeConnect(ctx, config); err != nil {
+			return nil, fmt.Errorf("BeforeConnect: %w", err)
+		}
+	}
+	return pgconn.ConnectConfig(ctx, &config.Config)
+}
+
+// checkConfig refuses a config that pgx would panic on. pgx keeps to itself
+// which ones those are, so it is asked: with a pool of no connections, which is
+// refused right after the check, and with a connection that can't dial.
+func checkConfig(cfg *pgxpool.Config) (err error) {
+	const advice = "make it with pgxpool.ParseConfig"
+	if cfg == nil || cfg.ConnConfig == nil {
+		return errors.New("relay/postgres: the config is nil: " + advice)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("relay/postgres: %v: %s", v, advice)
+		}
+	}()
+	pool := *cfg
+	pool.MaxConns = 0
+	pool.ConnConfig = cfg.ConnConfig.Copy()
+	pool.ConnConfig.Tracer = nil
+	if p, err := pgxpool.NewWithConfig(context.Background(), &pool); err == nil {
+		p.Close()
+	}
+	offline := errors.New("offline")
+	pool.ConnConfig.LookupFunc = func(context.Context, string) ([]string, error) { return nil, offline }
+	pool.ConnConfig.DialFunc = func(context.Context, string, string) (net.Conn, error) { return nil, offline }
+	_, _ = pgx.ConnectConfig(context.Background(), pool.ConnConfig)
+	return nil
+}
+
+// checkRequestTimeout is for a timeout that has its default already.
+func checkRequestTimeout(d time.Duration) error {
+	switch {
+	case d < 0:
+		return fmt.Errorf("relay/postgres: RequestTimeout %v is negative", d)
+	case d > maxRequestTimeout:
+		return fmt.Errorf("relay/postgres: RequestTimeout %v > %v", d, maxRequestTimeout)
+	}
+	return nil
+}
+
+// lifetime is how long an adapter is open.
+type lifetime struct {
+	ctx context.Context // ends with Close
+	end context.CancelFunc
+}
+
+func newLifetime() lifetime {
+	ctx, end := context.WithCancel(context.Background())
+	return lifetime{ctx: ctx, end: end}
+}
+
+// bound returns ctx, cut short with cause relay.ErrClosed by Close.
+func (l lifetime) bound(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(l.ctx, func() { cancel(relay.ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(context.Canceled)
+	}
+}
+
+// endOf says why a bounded context has ended: relay.ErrClosed or the error of
+// the caller's. nil when it has not.
+func endOf(bounded context.Context) error {
+	err := bounded.Err()
+	switch deadline, ok := bounded.Deadline(); {
+	case err != nil && errors.Is(context.Cause(bounded), relay.ErrClosed):
+		return relay.ErrClosed
+	case err == nil && ok && !time.Now().Before(deadline):
+		return context.DeadlineExceeded // sockets keep the deadline too, and may be the first to notice
+	}
+	return err
+}

@@ -1,0 +1,61 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/relay-samples/relay-go/relay"
+)
+
+// The errors of this package. Each says what to do about it; compare with
+// errors.Is, and find the server's own error with errors.As and
+// *pgconn.PgError.
+var (
+	// ErrPooled says that a pooler which shares server sessions stands between
+	// the Locker and the server. A lock would stay behind on whichever session
+	// the pooler picked, held by nobody in particular.
+	ErrPooled = errors.New("relay/postgres: the connection leads to a pooler, and a session lock needs a server session" +
+		" of its own: connect to PostgreSQL directly, or set AllowProxy if the proxy pools by session")
+
+	// ErrReadOnly says that the server takes no changes: a standby, or a role
+	// or database that defaults to read-only transactions.
+	ErrReadOnly = errors.New("relay/postgres: the server is read-only: connect to the primary" +
+		" (target_session_attrs=read-write finds it among several hosts)")
+
+	// ErrTooMany says that a Locker has as many sessions open as MaxHeld
+	// allows. Nothing is held, and it does not match relay.ErrNotAcquired:
+	// whether the lock is free is not known.
+	ErrTooMany = errors.New("relay/postgres: too many locks are held or awaited: raise MaxHeld, and the server's" +
+		" max_connections with it, or hold fewer")
+
+	// ErrNoTables says that a table of this package is missing.
+	ErrNoTables = errors.New("relay/postgres: a table is missing: run postgres.Migrate once," +
+		" and see that search_path finds its tables")
+)
+
+// SQLSTATE codes that callers act on.
+const (
+	codeReadOnly       = "25006"
+	codeUndefinedTable = "42P01"
+)
+
+// wrap says what was tried, and adds the sentinel that tells what to do about
+// a server's error where there is one.
+func wrap(what string, err error) error {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) {
+		switch refused.Code {
+		case codeReadOnly:
+			return fmt.Errorf("%w: %s: %w", ErrReadOnly, what, err)
+		case codeUndefinedTable:
+			return fmt.Errorf("%w: %s: %w", ErrNoTables, what, err)
+		}
+	}
+	return fmt.Errorf("relay/postgres: %s: %w", what, err)
+}
+
+func errClosed(what string) error {
+	return fmt.Errorf("relay/postgres: %s: %w", what, relay.ErrClosed)
+}

@@ -1,0 +1,187 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/relay-samples/relay-go/relay"
+)
+
+var _ relay.LeaseStore = (*LeaseStore)(nil)
+
+// leaseSessions bounds the connections of a LeaseStore.
+const leaseSessions = 2
+
+// LeaseStoreConfig tunes a LeaseStore. The zero value works.
+type LeaseStoreConfig struct {
+	// RequestTimeout bounds each call's round trip, 5 s by default and 1 h at
+	// most; a sooner deadline of the call's context counts instead. The server
+	// gives up after three quarters of it. Opening a session is bounded by it
+	// or by 5 s, whichever is longer.
+	RequestTimeout time.Duration
+
+	// ApplicationName is the one in pg_stat_activity. By default it is the
+	// connection string's, or "relay".
+	ApplicationName string
+
+	// Observer is told of calls that fail. Refusals are no failures, and what
+	// becomes of a term is the elector's to tell.
+	Observer relay.Observer
+}
+
+// LeaseStore keeps leases in the table relay_leases (see Migrate), one row for
+// each role that was ever granted. The server's clock decides what is live, and
+// each call is one transaction in one round trip, on at most two sessions of
+// the store's own. A pooler in transaction mode may sit between.
+//
+// A grant is on disk before it is answered, also where the database defaults to
+// an asynchronous commit, so that a crash of the server never hands out a token
+// twice. What a failover or a restore can do is told in the package's
+// documentation.
+type LeaseStore struct {
+	pool    *sessionPool
+	observe relay.Observer
+}
+
+// NewLeaseStore makes a LeaseStore that connects as cfg says, which
+// pgxpool.ParseConfig has to have made. Of cfg the connection and BeforeConnect
+// count. It does not connect yet.
+func NewLeaseStore(cfg *pgxpool.Config, storeCfg LeaseStoreConfig) (*LeaseStore, error) {
+	timeout := cmp.Or(storeCfg.RequestTimeout, defaultRequestTimeout)
+	if err := checkRequestTimeout(timeout); err != nil {
+		return nil, err
+	}
+	source, err := newSource(cfg, storeCfg.ApplicationName, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &LeaseStore{pool: newSessionPool(source, timeout, leaseSessions), observe: storeCfg.Observer}, nil
+}
+
+// TryAcquireOrRenew grants or extends the role's lease, or refuses with a
+// *relay.HeldError. It can also be ErrReadOnly, ErrNoTables, and
+// relay.ErrTokensExhausted when a grant would have to go beyond
+// relay.MaxToken. After any other error of the server's the outcome is unknown.
+func (s *LeaseStore) TryAcquireOrRenew(ctx context.Context, role, owner string, ttl time.Duration) (relay.Lease, error) {
+	err := errors.Join(relay.ValidateName(role), relay.ValidateName(owner), relay.ValidateTTL(ttl))
+	if err != nil {
+		return relay.Lease{}, err
+	}
+	answers, err := s.transact(ctx, "lease", role, owner,
+		stmt(takeLeaseSQL, role, owner, micros(ttl)), stmt(readLeaseSQL, role))
+	if err != nil {
+		return relay.Lease{}, err
+	}
+	if taken := answers[0].rows; len(taken) == 1 {
+		return parseLease(role, taken[0])
+	}
+	return relay.Lease{}, refusal(role, answers[1])
+}
+
+// refusal says why a role was not granted, from what the second statement read.
+// The first one has locked the row: it was like that when it refused.
+func refusal(role string, read answer) error {
+	if len(read.rows) != 1 {
+		return fmt.Errorf("relay/postgres: lease of role %q: neither granted nor held: was its row deleted?", role)
+	}
+	holder, err := parseLease(role, read.rows[0])
+	if err != nil {
+		return err
+	}
+	if live := read.rows[0][3] == "t"; !live && holder.Token == relay.MaxToken {
+		return fmt.Errorf("relay/postgres: lease of role %q: %w", role, relay.ErrTokensExhausted)
+	}
+	return &relay.HeldError{Lease: holder}
+}
+
+// Release ends the lease at once. It is relay.ErrNotHeld, and changes nothing,
+// unless the lease is live and has this role, owner and token; its ExpiresAt
+// does not matter.
+func (s *LeaseStore) Release(ctx context.Context, lease relay.Lease) error {
+	if err := errors.Join(relay.ValidateName(lease.Role), relay.ValidateName(lease.Owner)); err != nil {
+		return err
+	}
+	answers, err := s.transact(ctx, "release of the lease", lease.Role, lease.Owner,
+		stmt(releaseLeaseSQL, lease.Role, lease.Owner, strconv.FormatInt(int64(lease.Token), 10)))
+	if err != nil {
+		return err
+	}
+	if !answers[0].affected() {
+		return fmt.Errorf("relay/postgres: release of the lease of role %q by %q with token %d: %w",
+			lease.Role, lease.Owner, lease.Token, relay.ErrNotHeld)
+	}
+	return nil
+}
+
+// Current returns the live lease of a role, or relay.ErrNotHeld. It also works
+// on a standby, as of what has arrived there.
+func (s *LeaseStore) Current(ctx context.Context, role string) (relay.Lease, error) {
+	if err := relay.ValidateName(role); err != nil {
+		return relay.Lease{}, err
+	}
+	answers, err := s.transact(ctx, "current lease", role, "", stmt(readLeaseSQL, role))
+	if err != nil {
+		return relay.Lease{}, err
+	}
+	if rows := answers[0].rows; len(rows) == 1 && rows[0][3] == "t" {
+		return parseLease(role, rows[0])
+	}
+	return relay.Lease{}, fmt.Errorf("relay/postgres: lease of role %q: %w", role, relay.ErrNotHeld)
+}
+
+// AdvanceToken makes the next grant of a role carry at least atLeast + 1: for
+// the day after a restore or a failover, when the store may have forgotten
+// tokens that a fenced resource remembers. A token that is already higher
+// stays, and so does the expiry: the next extension of a live holder is
+// answered with the raised token, which ends its term. 0 does nothing; below 0
+// is relay.ErrInvalidToken.
+func (s *LeaseStore) AdvanceToken(ctx context.Context, role string, atLeast relay.Token) error {
+	if err := relay.ValidateName(role); err != nil {
+		return err
+	}
+	if atLeast < 0 {
+		return fmt.Errorf("relay/postgres: %w: %d is below 0", relay.ErrInvalidToken, atLeast)
+	}
+	if atLeast == 0 {
+		return s.pool.usable(ctx)
+	}
+	_, err := s.transact(ctx, "token of the lease", role, "",
+		stmt(advanceTokenSQL, role, strconv.FormatInt(int64(atLeast), 10)))
+	return err
+}
+
+// Close ends all calls with relay.ErrClosed and closes the sessions. Leases
+// stay as they are, until they lapse. A second Close does nothing and returns
+// nil.
+func (s *LeaseStore) Close(ctx context.Context) error { return s.pool.close(ctx) }
+
+// transact runs statements on behalf of an owner of a role, and says in its
+// error what they were about.
+func (s *LeaseStore) transact(ctx context.Context, what, role, owner string, statements ...statement) ([]answer, error) {
+	began := time.Now()
+	answers, err := s.pool.transact(ctx, statements...)
+	if err == nil {
+		return answers, nil
+	}
+	event := relay.Event{Name: role, Owner: owner, Took: time.Since(began)}
+	return nil, report(s.observe, event, fmt.Sprintf("%s of role %q", what, role), err)
+}
+
+// parseLease reads owner, token and expiry.
+func parseLease(role string, row []string) (relay.Lease, error) {
+	token, err := strconv.ParseInt(row[1], 10, 64)
+	if err != nil {
+		return relay.Lease{}, fmt.Errorf("relay/postgres: token of role %q: %w", role, err)
+	}
+	expiresAt, err := fromMicros(row[2])
+	if err != nil {
+		return relay.Lease{}, fmt.Errorf("relay/postgres: lease of role %q: %w", role, err)
+	}
+	return relay.Lease{Role: role, Owner: row[0], Token: relay.Token(token), ExpiresAt: expiresAt}, nil
+}

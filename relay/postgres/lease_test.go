@@ -1,0 +1,262 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/relay-samples/relay-go/relay"
+	"github.com/relay-samples/relay-go/relay/postgres"
+)
+
+const role = "role"
+
+func grant(t testing.TB, s *postgres.LeaseStore, owner string, ttl time.Duration) relay.Lease {
+	t.Helper()
+	lease, err := s.TryAcquireOrRenew(t.Context(), role, owner, ttl)
+	require.NoError(t, err)
+	return lease
+}
+
+// The settings of the transaction are read inside it, by a trigger.
+func TestLeaseStore_EachChangeIsCommittedSynchronouslyWhateverTheDefaults(t *testing.T) {
+	db := newMigratedDatabase(t)
+	db.exec(t, `create table seen (durable text, isolation text, timeout text, locks text);
+		create function see() returns trigger language plpgsql as $$ begin
+			insert into seen values (current_setting('synchronous_commit'), current_setting('transaction_isolation'),
+				current_setting('statement_timeout'), current_setting('lock_timeout'));
+			return new;
+		end $$;
+		create trigger see before insert or update on relay_leases for each row execute function see()`)
+	cfg := db.config(t)
+	for setting, value := range map[string]string{
+		"synchronous_commit": "off", "default_transaction_isolation": "serializable",
+		"statement_timeout": "1h", "lock_timeout": "1h",
+	} {
+		cfg.ConnConfig.RuntimeParams[setting] = value
+	}
+	store := newLeases(t, cfg, postgres.LeaseStoreConfig{RequestTimeout: 10 * time.Second})
+	lease := grant(t, store, "owner", time.Minute)
+	grant(t, store, "owner", time.Minute)
+	require.NoError(t, store.Release(t.Context(), lease))
+	require.NoError(t, store.AdvanceToken(t.Context(), role, 40))
+
+	require.GreaterOrEqual(t, query[int](t, db, "select count(*) from seen"), 4)
+	require.Equal(t, "on read committed 0", query[string](t, db,
+		"select string_agg(distinct durable || ' ' || isolation || ' ' || locks, ', ') from seen"),
+		"a crash of the server must not forget a token that was handed out")
+	require.Zero(t, query[int](t, db, `select count(*) from seen
+		where timeout::interval not between '6s' and '7.5s'`), "three quarters of RequestTimeout")
+	require.Equal(t, "p", query[string](t, db, "select relpersistence::text from pg_class where relname = 'relay_leases'"),
+		"an UNLOGGED table would forget its tokens in a crash")
+}
+
+func TestLeaseStore_TheRowAndItsTokenSurviveTheRelease(t *testing.T) {
+	db := newMigratedDatabase(t)
+	store := db.leases(t, postgres.LeaseStoreConfig{})
+	for want := range relay.Token(3) {
+		lease := grant(t, store, "owner", time.Minute)
+		require.Equal(t, want+1, lease.Token, "tokens go on where they were")
+		require.NoError(t, store.Release(t.Context(), lease))
+		require.ErrorIs(t, store.Release(t.Context(), lease), relay.ErrNotHeld)
+	}
+	require.Equal(t, 1, query[int](t, db, "select count(*) from relay_leases"))
+}
+
+func TestLeaseStore_AServerThatStopsWaitingSaysSoAndNothingHappensLater(t *testing.T) {
+	for why, limit := range map[string]struct{ request, caller time.Duration }{
+		"RequestTimeout is short":         {time.Second, time.Hour},
+		"the caller's deadline is nearer": {time.Hour, time.Second},
+	} {
+		t.Run(why, func(t *testing.T) {
+			db := newMigratedDatabase(t)
+			store := db.leases(t, postgres.LeaseStoreConfig{RequestTimeout: limit.request})
+			lease := grant(t, store, "owner", time.Minute)
+			blocker := db.begin(t, pgx.TxOptions{})
+			_, err := blocker.Exec(t.Context(), "select from relay_leases for update")
+			require.NoError(t, err)
+
+			ctx, cancel := context.WithTimeout(t.Context(), limit.caller)
+			defer cancel()
+			_, err = store.TryAcquireOrRenew(ctx, role, "owner", time.Minute)
+			var refused *pgconn.PgError
+			require.ErrorAs(t, err, &refused, "the server gives up first, or it would go on after its caller has gone")
+			require.Equal(t, "57014", refused.Code)
+
+			require.NoError(t, blocker.Rollback(t.Context()))
+			require.Equal(t, 1, db.sessions(t), "the session was rolled back and is used again")
+			require.NoError(t, store.Release(t.Context(), lease))
+			_, err = store.Current(t.Context(), role)
+			require.ErrorIs(t, err, relay.ErrNotHeld, "the renewal came back after the release")
+		})
+	}
+}
+
+func TestLeaseStore_TheTTLCountsFromAfterTheWaitForTheRow(t *testing.T) {
+	db := newMigratedDatabase(t)
+	store := db.leases(t, postgres.LeaseStoreConfig{})
+	grant(t, store, "owner", 300*time.Millisecond)
+	blocker := db.begin(t, pgx.TxOptions{})
+	_, err := blocker.Exec(t.Context(), "select from relay_leases for update")
+	require.NoError(t, err)
+	type result struct {
+		lease relay.Lease
+		err   error
+	}
+	waiting := async(func() result {
+		lease, err := store.TryAcquireOrRenew(t.Context(), role, "another", 500*time.Millisecond)
+		return result{lease, err}
+	})
+	db.awaitBlocked(t)
+	db.sleep(t, 600*time.Millisecond) // meanwhile the first lease lapses, and a TTL passes
+	var unblocked time.Time
+	require.NoError(t, blocker.QueryRow(t.Context(), "select clock_timestamp()").Scan(&unblocked))
+	require.NoError(t, blocker.Rollback(t.Context()))
+
+	got := <-waiting
+	require.NoError(t, got.err, "the test of an existing lease runs after its row was locked: it had lapsed by then")
+	require.Equal(t, relay.Token(2), got.lease.Token)
+	require.False(t, got.lease.ExpiresAt.Before(unblocked.Add(500*time.Millisecond).Truncate(time.Microsecond)),
+		"a lease that was waited for is as long as any")
+}
+
+// The statement reads the clock more than once, and the lease can lapse, or the
+// clock be set, between two readings. Here it happens every time.
+func TestLeaseStore_AClockThatMovesWhileTheStatementRunsMakesNoTokenWrong(t *testing.T) {
+	all := newDatabase(t)
+	for why, c := range map[string]struct {
+		first, then string // the readings up to the test of the row, and after
+		owner       string
+		token, want relay.Token
+	}{
+		"it lapsed, and the clock is set back":           {"2030-01-01", "2029-01-01", "another", 7, 8},
+		"it was live at the last token, and then lapses": {"2029-01-01", "2030-01-01", "owner", relay.MaxToken, relay.MaxToken},
+	} {
+		t.Run(why, func(t *testing.T) {
+			db := all.schema(t)
+			db.exec(t, `insert into relay_leases values ('role', 'owner', $1, 'epoch', '2029-06-01', '1 h')`, c.token)
+			db.exec(t, `create sequence readings`)
+			db.exec(t, `create function clock_timestamp() returns timestamptz language sql as
+				$$ select case when nextval('readings') <= 3 then '`+c.first+`' else '`+c.then+`' end::timestamptz $$`)
+			cfg := db.config(t)
+			cfg.ConnConfig.RuntimeParams["search_path"] += ", pg_catalog" // after the schema: ours comes first
+			lease := grant(t, newLeases(t, cfg, postgres.LeaseStoreConfig{}), c.owner, time.Minute)
+			require.Equal(t, c.want, lease.Token, "a token belongs to one owner")
+		})
+	}
+}
+
+func TestLeaseStore_ContendersDoNotFailUnderASerializableDefault(t *testing.T) {
+	db := newMigratedDatabase(t)
+	cfg := db.config(t)
+	cfg.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
+	stores := []*postgres.LeaseStore{
+		newLeases(t, cfg, postgres.LeaseStoreConfig{}), newLeases(t, cfg, postgres.LeaseStoreConfig{}),
+	}
+	var calls sync.WaitGroup
+	for i := range 4 {
+		calls.Go(func() {
+			for range 25 {
+				lease, err := stores[i%2].TryAcquireOrRenew(t.Context(), role, string(rune('a'+i)), time.Minute)
+				if err == nil {
+					err = stores[i%2].Release(t.Context(), lease)
+				}
+				if err != nil && !errors.Is(err, relay.ErrNotAcquired) {
+					t.Errorf("a contender failed: %v", err)
+				}
+			}
+		})
+	}
+	calls.Wait()
+}
+
+func TestLeaseStore_UsesTwoSessionsAtMostAndFindsNewOnes(t *testing.T) {
+	db := newMigratedDatabase(t)
+	store := db.leases(t, postgres.LeaseStoreConfig{})
+	renewAll := func() {
+		var calls sync.WaitGroup
+		for i := range 10 {
+			calls.Go(func() {
+				if _, err := store.TryAcquireOrRenew(t.Context(), string(rune('a'+i)), "owner", time.Minute); err != nil {
+					t.Errorf("renewal: %v", err)
+				}
+			})
+		}
+		calls.Wait()
+	}
+	renewAll()
+	require.LessOrEqual(t, db.sessions(t), 2)
+
+	db.exec(t, `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+		where datname = current_database() and application_name = 'relay'`)
+	db.sleep(t, 1100*time.Millisecond)
+	renewAll() // a session that has rested is asked whether it is there
+	require.NoError(t, store.Close(t.Context()))
+	require.Zero(t, db.sessions(t))
+	awaitNoGoroutines(t)
+}
+
+func TestLeaseStore_ACancelledCallLeavesNoSessionBehind(t *testing.T) {
+	db := newMigratedDatabase(t)
+	store := db.leases(t, postgres.LeaseStoreConfig{RequestTimeout: time.Second})
+	grant(t, store, "owner", time.Minute)
+	blocker := db.begin(t, pgx.TxOptions{})
+	_, err := blocker.Exec(t.Context(), "select from relay_leases for update")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := async(func() error {
+		_, err := store.TryAcquireOrRenew(ctx, role, "owner", time.Minute)
+		return err
+	})
+	db.awaitBlocked(t)
+	cancel()
+	require.ErrorIs(t, <-waiting, context.Canceled)
+	require.NoError(t, blocker.Rollback(t.Context()))
+	grant(t, store, "owner", time.Minute)
+	require.NoError(t, store.Close(t.Context()))
+	awaitNoGoroutines(t)
+}
+
+func TestLeaseStore_ALiveHolderAtTheLastTokenRenewsAndNobodyElseIsGranted(t *testing.T) {
+	db := newMigratedDatabase(t)
+	store := db.leases(t, postgres.LeaseStoreConfig{})
+	require.NoError(t, store.AdvanceToken(t.Context(), role, relay.MaxToken-1))
+	lease := grant(t, store, "owner", time.Minute)
+	require.Equal(t, relay.MaxToken, lease.Token)
+	require.Equal(t, relay.MaxToken, grant(t, store, "owner", time.Minute).Token, "an extension needs no new token")
+
+	var held *relay.HeldError
+	_, err := store.TryAcquireOrRenew(t.Context(), role, "another", time.Minute)
+	require.ErrorAs(t, err, &held)
+	require.Equal(t, "owner", held.Lease.Owner)
+
+	require.NoError(t, store.Release(t.Context(), lease))
+	before := query[string](t, db, "select relay_leases::text from relay_leases")
+	for _, owner := range []string{"owner", "another"} {
+		_, err := store.TryAcquireOrRenew(t.Context(), role, owner, time.Minute)
+		require.ErrorIs(t, err, relay.ErrTokensExhausted)
+		require.NotErrorIs(t, err, relay.ErrNotAcquired)
+	}
+	require.Equal(t, before, query[string](t, db, "select relay_leases::text from relay_leases"))
+}
+
+func TestNewLeaseStore_RefusesATimeoutOutOfRange(t *testing.T) {
+	cfg, err := pgxpool.ParseConfig("postgres://localhost/db")
+	require.NoError(t, err)
+	for want, timeout := range map[string]time.Duration{
+		"RequestTimeout -1ns is negative":          -1,
+		"RequestTimeout 1h0m0.000000001s > 1h0m0s": time.Hour + 1,
+	} {
+		_, err = postgres.NewLeaseStore(cfg, postgres.LeaseStoreConfig{RequestTimeout: timeout})
+		require.ErrorContains(t, err, want)
+		_, err = postgres.NewNodeRegistry(cfg, "group", 0, postgres.NodeRegistryConfig{RequestTimeout: timeout})
+		require.ErrorContains(t, err, want)
+	}
+}

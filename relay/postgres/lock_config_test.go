@@ -1,0 +1,160 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/relay-samples/relay-go/relay"
+	"github.com/relay-samples/relay-go/relay/postgres"
+)
+
+func TestLocker_ASessionIsIndependentOfWhatTheRoleSets(t *testing.T) {
+	db := newDatabase(t)
+	cfg := db.config(t)
+	cfg.ConnConfig.RuntimeParams["idle_session_timeout"] = "100ms"
+	cfg.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
+	lock := take(t, newLocker(t, cfg, postgres.LockerConfig{}), "job")
+	db.sleep(t, 300*time.Millisecond)
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestLocker_AStandbyGrantsNothing(t *testing.T) {
+	db := newDatabase(t)
+	lock, err := newLocker(t, db.pretendStandby(t), postgres.LockerConfig{}).TryAcquire(t.Context(), "job")
+	require.Nil(t, lock)
+	require.ErrorIs(t, err, postgres.ErrReadOnly)
+	require.NotErrorIs(t, err, relay.ErrNotAcquired)
+	require.Zero(t, db.sessions(t))
+}
+
+// pretendStandby returns a config whose sessions believe that they are on a
+// standby.
+func (d *database) pretendStandby(t testing.TB) *pgxpool.Config {
+	t.Helper()
+	d.exec(t, "create function public.pg_is_in_recovery() returns bool language sql as 'select true'")
+	cfg := d.config(t)
+	cfg.ConnConfig.RuntimeParams["search_path"] = "public, pg_catalog"
+	return cfg
+}
+
+func TestLocker_ItsSessionsAskWhoIsThereBeforeTheySet(t *testing.T) {
+	db := newDatabase(t)
+	for _, ttl := range []time.Duration{
+		10 * time.Millisecond, time.Second, 30 * time.Second, 10 * time.Hour, 24 * 24 * time.Hour,
+	} {
+		cfg := db.config(t)
+		var mu sync.Mutex
+		var sent strings.Builder
+		newSniffer(t, cfg).toServer = func(data []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			sent.Write(data)
+		}
+		locker := newLocker(t, cfg, postgres.LockerConfig{TTL: ttl})
+		_, err := locker.Acquire(t.Context(), "job")
+		if ttl >= time.Second { // a shorter one may run out on a busy machine
+			require.NoError(t, err)
+		}
+		require.NoError(t, locker.Close(t.Context()))
+		mu.Lock()
+		statements := sent.String()
+		mu.Unlock()
+
+		asked := strings.Index(statements, "pg_backend_pid")
+		require.Positive(t, asked)
+		require.Less(t, asked, strings.Index(statements, "set "), "a SET through a pooler reaches somebody else's session")
+		setting := func(name string) time.Duration {
+			found := regexp.MustCompile(`set ` + name + ` = (\d+)`).FindStringSubmatch(statements)
+			require.NotNil(t, found, "%s is set", name)
+			n, err := strconv.ParseInt(found[1], 10, 32) // the server's limit
+			require.NoError(t, err)
+			return time.Duration(n)
+		}
+		require.Equal(t, ttl, setting("idle_session_timeout")*time.Millisecond)
+		require.GreaterOrEqual(t, setting("tcp_user_timeout")*time.Millisecond, ttl)
+		idle, interval, count := setting("tcp_keepalives_idle"), setting("tcp_keepalives_interval"), setting("tcp_keepalives_count")
+		require.GreaterOrEqual(t, (idle+interval*count)*time.Second, ttl,
+			"the server's TCP must not free the lock while the holder relies on it")
+		require.LessOrEqual(t, max(idle, interval), time.Duration(32_767), "Linux takes no more")
+		require.LessOrEqual(t, count, time.Duration(127), "Linux takes no more")
+	}
+}
+
+func TestNewLocker_RefusesWithTheInequalityThatDoesNotHold(t *testing.T) {
+	cfg, err := pgxpool.ParseConfig("postgres://localhost/db")
+	require.NoError(t, err)
+	for want, bad := range map[string]postgres.LockerConfig{
+		"is not between 1ms and 576h0m0s":                         {TTL: 25 * 24 * time.Hour},
+		"TTL -1s is not between":                                  {TTL: -time.Second, RequestTimeout: 1, RetryInterval: 1},
+		"Margin -1ns is negative":                                 {Margin: -1},
+		"RequestTimeout -1ns is negative":                         {RequestTimeout: -1},
+		"RequestTimeout 1h0m0.000000001s > 1h0m0s":                {TTL: 24 * time.Hour, RequestTimeout: time.Hour + 1},
+		"TTL/3 10s + RequestTimeout 17s + Margin 3s >= TTL 30s":   {RequestTimeout: 17 * time.Second},
+		"TTL/3 1s + RequestTimeout 500ms + Margin 1.5s >= TTL 3s": {TTL: 3 * time.Second, Margin: 1500 * time.Millisecond},
+		"RetryInterval -1ns is negative":                          {RetryInterval: -1},
+		"RetryInterval 30s >= TTL 30s":                            {RetryInterval: 30 * time.Second},
+		"MaxHeld -1 is negative":                                  {MaxHeld: -1},
+		"contains NUL":                                            {ApplicationName: "a\x00b"},
+	} {
+		_, err := postgres.NewLocker(cfg, bad)
+		require.ErrorContains(t, err, want)
+	}
+	_, err = postgres.NewLocker(cfg, postgres.LockerConfig{TTL: 24 * 24 * time.Hour})
+	require.NoError(t, err, "the defaults fit the longest TTL too")
+}
+
+func TestConstructors_AConfigThatPgxPanicsOnIsAnError(t *testing.T) {
+	parsed, err := pgxpool.ParseConfig("postgres://localhost/db")
+	require.NoError(t, err)
+	handMadeInside := parsed.Copy()
+	handMadeInside.ConnConfig = &pgx.ConnConfig{}
+	for why, cfg := range map[string]*pgxpool.Config{
+		"nil":                    nil,
+		"hand-made":              {},
+		"hand-made, from parsed": {ConnConfig: parsed.ConnConfig, MaxConns: 4},
+		"hand-made inside":       handMadeInside,
+	} {
+		_, err := postgres.NewLocker(cfg, postgres.LockerConfig{})
+		require.ErrorContains(t, err, "ParseConfig", why)
+		_, err = postgres.NewLeaseStore(cfg, postgres.LeaseStoreConfig{})
+		require.ErrorContains(t, err, "ParseConfig", why)
+		_, err = postgres.NewNodeRegistry(cfg, "group", 0, postgres.NodeRegistryConfig{})
+		require.ErrorContains(t, err, "ParseConfig", why)
+	}
+}
+
+func TestNewLocker_CopiesItsConfigAndUsesBeforeConnect(t *testing.T) {
+	db := newDatabase(t)
+	cfg := db.config(t)
+	cfg.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		c.RuntimeParams["application_name"] = "set before connect"
+		return nil
+	}
+	locker := newLocker(t, cfg, postgres.LockerConfig{})
+	cfg.ConnConfig.Database = "nowhere"
+	cfg.ConnConfig.RuntimeParams["search_path"] = "nowhere"
+	cfg.BeforeConnect = func(context.Context, *pgx.ConnConfig) error { return errors.New("set too late") }
+
+	take(t, locker, "job")
+	require.Equal(t, "set before connect", query[string](t, db,
+		"select application_name from pg_stat_activity where pid = $1", db.holder(t, "job")))
+}
+
+func TestLocker_APanicOfTheUsersCallbackLeavesNothing(t *testing.T) {
+	db := newDatabase(t)
+	take(t, db.locker(t, postgres.LockerConfig{ApplicationName: "holder"}), "job")
+	locker := db.locker(t, postgres.LockerConfig{Jitter: func(time.Duration) time.Duration { panic("jitter") }})
+	require.PanicsWithValue(t, "jitter", func() { _, _ = locker.Acquire(t.Context(), "job") })
+	require.Zero(t, db.sessions(t))
+	require.NoError(t, locker.Close(t.Context()), "the claim was given back")
+}
