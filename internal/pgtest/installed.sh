@@ -1,0 +1,34 @@
+# Runs a throw-away cluster for as long as standard input stays open. Only the
+# test process holds its other end, so that the cluster ends with the process,
+# however it ends. Standard output tells the server's process id; when this
+# script ends, nothing is left, and what went wrong stands on standard output.
+#
+# Arguments: the directory of PostgreSQL's programs, a directory to work in.
+bin=$1
+dir=$2
+cd / || exit
+trap '' PIPE # nobody may be left to read what we say; the files still go
+
+fail() {
+	echo "$1:"
+	tail -n 20 "$dir/log"
+	rm -rf "$dir"
+	exit 1
+}
+
+"$bin/initdb" --pgdata="$dir/data" --username=postgres --auth=trust --encoding=UTF8 --locale=C \
+	--no-sync >"$dir/log" 2>&1 </dev/null || fail "initdb failed"
+
+# -F is not given: tests that crash the server rely on fsync.
+"$bin/postgres" -D "$dir/data" -k "$dir" -p 5432 -c listen_addresses= -c max_connections=200 \
+	-c unix_socket_permissions=0700 >>"$dir/log" 2>&1 </dev/null 3<&- &
+postgres=$!
+echo "$postgres"
+
+# The shell gives a background process /dev/null to read; 3 is the real input.
+{ cat <&3 && kill -QUIT "$postgres"; } >/dev/null 2>&1 &
+guard=$!
+
+wait "$postgres"
+kill "$guard" 2>/dev/null
+fail "postgres ended"
