@@ -1,0 +1,145 @@
+package coordination_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/relay-samples/relay-go/relay"
+	"github.com/relay-samples/relay-go/relay/postgres"
+)
+
+const export = "nightly-export"
+
+func TestSessionLock_IsExclusiveAcrossInstances(t *testing.T) {
+	db := newDatabase(t)
+	a, b := db.newLocker(t), db.newLocker(t)
+
+	hold(t, a, export)
+
+	requireHeld(t, b, export, "another instance gets ErrNotAcquired, and skips the job")
+	requireHeld(t, a, export, "and so does a second caller in the same process")
+}
+
+func TestSessionLock_IsFreeAgainAfterRelease(t *testing.T) {
+	db := newDatabase(t)
+	a, b := db.newLocker(t), db.newLocker(t)
+
+	lock := hold(t, a, export)
+	require.NoError(t, lock.Release(t.Context()))
+
+	requireFree(t, b, export, "the release has reached the server when it returns")
+}
+
+func TestSessionLock_DistinctNamesDoNotContend(t *testing.T) {
+	db := newDatabase(t)
+	a, b := db.newLocker(t), db.newLocker(t)
+
+	hold(t, a, export)
+
+	requireFree(t, b, "nightly-import", "a lock is on its name, not on the service")
+}
+
+func TestSessionLock_WaiterGetsItAfterTheRelease(t *testing.T) {
+	db := newDatabase(t)
+	a, b := db.newLocker(t), db.newLocker(t)
+	lock := hold(t, a, export)
+
+	var released atomic.Bool
+	waited := make(chan error, 1)
+	go func() {
+		waited <- relay.WithLock(t.Context(), b, export, func(context.Context) error {
+			if !released.Load() {
+				return errors.New("entered while another instance held the lock")
+			}
+			return nil
+		})
+	}()
+	released.Store(true)
+	require.NoError(t, lock.Release(t.Context()))
+
+	require.NoError(t, <-waited, "Acquire waits where TryAcquire gives up")
+}
+
+func TestSessionLock_IsFreedAndItsHolderToldWhenTheSessionDies(t *testing.T) {
+	db := newDatabase(t)
+	a, b := db.newLocker(t), db.newLocker(t)
+
+	err := relay.WithLock(t.Context(), a, export, func(ctx context.Context) error {
+		db.killSessionOf(t, export)
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), relay.ErrLost, "the work is told, and why")
+		return nil
+	})
+
+	require.ErrorIs(t, err, relay.ErrLost, "and so is the caller, although the work returned nil")
+	requireFree(t, b, export, "the server frees the locks of a session that ends: a crash leaves nothing behind")
+}
+
+func TestSessionLock_SameNameInAnotherDatabaseDoesNotExclude(t *testing.T) {
+	here, there := newDatabase(t), newDatabase(t)
+
+	hold(t, here.newLocker(t), export)
+
+	requireFree(t, there.newLocker(t), export,
+		"advisory locks belong to a database: instances that share a lock must share the database")
+}
+
+func TestSessionLock_AnotherNamespaceDoesNotCollide(t *testing.T) {
+	db := newDatabase(t)
+	tx := db.begin(t)
+	low := postgres.LockKey(export) & 0xffff_ffff // the hash of the name
+	proj := int64(0x50524F4A) << 32               // "PROJ", where ours has "LOCK"
+	_, err := tx.Exec(t.Context(), `select pg_advisory_xact_lock($1)`, proj|low)
+	require.NoError(t, err)
+
+	requireFree(t, db.newLocker(t), export, "the high half of the key is the namespace, so equal hashes in two of them differ")
+}
+
+func TestTransactionLock_IsFreedByCommitAndByRollback(t *testing.T) {
+	db := newDatabase(t)
+	locker := db.newLocker(t)
+
+	for _, end := range []string{"commit", "rollback"} {
+		tx := db.begin(t)
+		locked, err := postgres.TryLockTx(t.Context(), tx, export)
+		require.NoError(t, err)
+		require.True(t, locked)
+		requireHeld(t, locker, export, "session locks and transaction locks of a name exclude each other")
+
+		if end == "commit" {
+			require.NoError(t, tx.Commit(t.Context()))
+		} else {
+			require.NoError(t, tx.Rollback(t.Context()))
+		}
+		requireFree(t, locker, export, end+" frees the lock: there is nothing to release")
+	}
+}
+
+func TestTransactionLock_IsRefusedWhileASessionHoldsTheName(t *testing.T) {
+	db := newDatabase(t)
+	hold(t, db.newLocker(t), export)
+
+	locked, err := postgres.TryLockTx(t.Context(), db.begin(t), export)
+
+	require.NoError(t, err, "being refused is an answer, and the transaction goes on")
+	require.False(t, locked)
+}
+
+func TestTransactionLock_IsDroppedByRollbackToSavepoint(t *testing.T) {
+	db := newDatabase(t)
+	tx := db.begin(t)
+
+	savepoint, err := tx.Begin(t.Context())
+	require.NoError(t, err)
+	locked, err := postgres.TryLockTx(t.Context(), savepoint, export)
+	require.NoError(t, err)
+	require.True(t, locked)
+	require.NoError(t, savepoint.Rollback(t.Context())) // ROLLBACK TO SAVEPOINT
+
+	requireFree(t, db.newLocker(t), export,
+		"the transaction goes on without the lock that was taken after the savepoint: take it before")
+}

@@ -1,0 +1,116 @@
+package coordination_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/relay-samples/relay-go/relay"
+)
+
+func newElector(t *testing.T, locker relay.Locker) *relay.LockElector {
+	t.Helper()
+	elector, err := relay.NewLockElector(locker, relay.LockElectorConfig{})
+	require.NoError(t, err)
+	return elector
+}
+
+func TestElection_ElectedWorkRuns(t *testing.T) {
+	lock := NewFakeLock()
+	ran := false
+
+	err := newElector(t, lock).Run(t.Context(), "reports", func(context.Context) error {
+		ran = true
+		return nil
+	})
+
+	require.NoError(t, err)
+	require.True(t, ran, "whoever gets the lock runs the work")
+	require.Equal(t, []string{"leader:reports"}, lock.Asked(), "a role is a lock of its own")
+}
+
+func TestElection_RetriesPastDenialsUntilItWins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lock := NewFakeLock(false, false, true)
+		began, runs := time.Now(), 0
+
+		err := newElector(t, lock).Run(t.Context(), "reports", func(context.Context) error {
+			runs++
+			return nil
+		})
+
+		require.NoError(t, err)
+		require.Equal(t, 1, runs, "a denied instance runs nothing")
+		require.Len(t, lock.Asked(), 3, "and asks again until it wins")
+		require.GreaterOrEqual(t, time.Since(began), 5*time.Second, "after a pause of 2.5 s to 5 s each time, not in a busy loop")
+		require.LessOrEqual(t, time.Since(began), 10*time.Second)
+	})
+}
+
+func TestElection_WorkIsToldThatTheLockIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lock := NewFakeLock()
+		terms := 0
+
+		err := newElector(t, lock).Run(t.Context(), "reports", func(ctx context.Context) error {
+			if terms++; terms > 1 {
+				return nil
+			}
+			lock.Lose() // the session of the lock has died
+			<-ctx.Done()
+			require.ErrorIs(t, context.Cause(ctx), relay.ErrLost, "the context says why the work must stop")
+			return ctx.Err()
+		})
+
+		require.NoError(t, err)
+		require.Equal(t, 2, terms, "after a loss it stands for election again")
+	})
+}
+
+func TestElection_StopsWhenItsContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shutdown := errors.New("shutting down")
+		ctx, stop := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Hour, func() { stop(shutdown) })
+		woundDown := false
+
+		err := newElector(t, NewFakeLock()).Run(ctx, "reports", func(ctx context.Context) error {
+			<-ctx.Done()
+			time.Sleep(time.Second) // finishes what it has begun
+			woundDown = true
+			return nil
+		})
+
+		require.Equal(t, shutdown, err)
+		require.True(t, woundDown, "Run waits for the work before it gives the lock up")
+	})
+}
+
+func TestElection_LeadershipEndsWhenTheWorkReturns(t *testing.T) {
+	failed := errors.New("no disk space")
+	err := newElector(t, NewFakeLock()).Run(t.Context(), "reports", func(context.Context) error { return failed })
+	require.Equal(t, failed, err, "Run returns the work's error, for the caller to decide")
+}
+
+func TestElection_LeaderMayStepDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lock := NewFakeLock()
+		terms, steppedDown := 0, time.Time{}
+
+		err := newElector(t, lock).Run(t.Context(), "reports", func(context.Context) error {
+			if terms++; terms == 1 {
+				steppedDown = time.Now()
+				return relay.ErrResign
+			}
+			require.Equal(t, 5*time.Second, time.Since(steppedDown), "it leaves the others a whole retry interval")
+			return nil
+		})
+
+		require.NoError(t, err)
+		require.Equal(t, 2, terms)
+	})
+}

@@ -1,0 +1,124 @@
+package main_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/relay-samples/relay-go/internal/pgtest"
+)
+
+// instance is a process of its own, as in a terminal of its own.
+type instance struct {
+	cmd   *exec.Cmd
+	lines chan string
+}
+
+// build makes the program once for a test.
+func build(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "leader")
+	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput()
+	require.NoError(t, err, string(out))
+	return program
+}
+
+func startInstance(t *testing.T, program, database, name string) *instance {
+	t.Helper()
+	cmd := exec.Command(program, "-database", database, "-name", name, "-ttl", "1s")
+	stdout, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	i := &instance{cmd: cmd, lines: make(chan string, 10_000)}
+	go func() {
+		defer close(i.lines)
+		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
+			i.lines <- scanner.Text()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGCONT)
+		_ = cmd.Process.Kill()
+		for range i.lines { // until the pipe is closed
+		}
+		_ = cmd.Wait()
+	})
+	return i
+}
+
+// await reads lines until one has all the parts, and fails if the process ends
+// first.
+func (i *instance) await(t *testing.T, parts ...string) string {
+	t.Helper()
+	for line := range i.lines {
+		t.Log(line)
+		found := true
+		for _, part := range parts {
+			found = found && strings.Contains(line, part)
+		}
+		if found {
+			return line
+		}
+	}
+	require.FailNow(t, "the process ended", "it never printed %q", parts)
+	return ""
+}
+
+func (i *instance) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	require.NoError(t, i.cmd.Process.Signal(s))
+}
+
+func TestLeader_NextInstanceTakesOver(t *testing.T) {
+	program := build(t)
+	for name, takeAway := range map[string]func(*testing.T, *instance){
+		"after a clean stop": func(t *testing.T, leader *instance) {
+			leader.signal(t, syscall.SIGTERM)
+			leader.await(t, "gave up token 1")
+		},
+		"after kill -9": func(t *testing.T, leader *instance) { leader.signal(t, syscall.SIGKILL) },
+		"from a frozen leader, whose late write is refused": func(t *testing.T, leader *instance) {
+			leader.signal(t, syscall.SIGSTOP)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			database := pgtest.DSN(t)
+			a := startInstance(t, program, database, "node-a")
+			a.await(t, "LEADS with token 1")
+			b := startInstance(t, program, database, "node-b")
+			b.await(t, "stands for")
+
+			takeAway(t, a)
+			b.await(t, "LEADS with token 2")
+			b.await(t, "writes", "with token 2")
+			if strings.Contains(name, "frozen") {
+				a.signal(t, syscall.SIGCONT)
+				a.await(t, "no longer leads")
+				a.await(t, "REFUSED", "1 < 2")
+			}
+		})
+	}
+}
+
+func TestLeader_SaysWhatItNeeds(t *testing.T) {
+	program := build(t)
+	for args, want := range map[string]string{
+		"":                                   "give -database or DATABASE_URL",
+		"-database postgres://x/y extra":     `unexpected argument "extra"`,
+		"-database postgres://x/y -ttl soon": "invalid value",
+	} {
+		cmd := exec.CommandContext(t.Context(), program, strings.Fields(args)...)
+		cmd.Env = append(os.Environ(), "DATABASE_URL=")
+		out, err := cmd.CombinedOutput()
+		require.Error(t, err, args)
+		require.Contains(t, string(out), want, fmt.Sprintf("leader %s", args))
+	}
+}

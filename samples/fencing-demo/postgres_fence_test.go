@@ -1,0 +1,134 @@
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/relay-samples/relay-go/internal/pgtest"
+	"github.com/relay-samples/relay-go/relay"
+	"github.com/relay-samples/relay-go/relay/postgres"
+)
+
+// newDocuments returns a database with the user's own table, which holds one
+// document, and Relay's tables beside it.
+func newDocuments(t *testing.T) *pgxpool.Pool {
+	t.Helper()
+	pool, err := pgxpool.New(t.Context(), pgtest.DSN(t))
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	require.NoError(t, postgres.Migrate(t.Context(), pool))
+	_, err = pool.Exec(t.Context(), `
+		create table documents (id int primary key, value text not null, fencing_token bigint not null default 0);
+		insert into documents (id, value) values (1, 'initial')`)
+	require.NoError(t, err)
+	return pool
+}
+
+func documentValue(t *testing.T, pool *pgxpool.Pool) string {
+	t.Helper()
+	var value string
+	require.NoError(t, pool.QueryRow(t.Context(), "select value from documents where id = 1").Scan(&value))
+	return value
+}
+
+// The first way: Relay keeps the highest token in a table of its own, and the
+// check is part of the transaction that writes.
+
+func writeFenced(ctx context.Context, pool *pgxpool.Pool, token relay.Token, value string) error {
+	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		if err := postgres.AdmitTx(ctx, tx, "documents/1", token); err != nil {
+			return err // BeginFunc rolls back
+		}
+		_, err := tx.Exec(ctx, "update documents set value = $1 where id = 1", value)
+		return err
+	})
+}
+
+func TestAdmitTx_RefusesTheStaleWriteAndLeavesTheRow(t *testing.T) {
+	pool := newDocuments(t)
+	require.NoError(t, writeFenced(t.Context(), pool, 36, "B's update"))
+
+	err := writeFenced(t.Context(), pool, 35, "A's stale update")
+	require.ErrorIs(t, err, relay.ErrStaleToken, "token 35 after 36: a fence never goes back")
+	var stale *relay.StaleTokenError
+	require.ErrorAs(t, err, &stale)
+	require.Equal(t, relay.StaleTokenError{Token: 35, Highest: 36}, *stale, "the refusal tells both tokens")
+	require.Equal(t, "B's update", documentValue(t, pool), "the refused write changed nothing")
+}
+
+func TestAdmitTx_LeaderWritesMoreThanOnce(t *testing.T) {
+	pool := newDocuments(t)
+	require.NoError(t, writeFenced(t.Context(), pool, 36, "B's update"))
+	require.NoError(t, writeFenced(t.Context(), pool, 36, "B's second update"), "an equal token passes")
+	require.Equal(t, "B's second update", documentValue(t, pool))
+}
+
+// The twin: the check in a transaction of its own, and then the write. Between
+// the two A pauses, and its stale write gets through.
+func TestAdmitTx_InATransactionOfItsOwnDoesNotProtectTheWrite(t *testing.T) {
+	pool := newDocuments(t)
+	ctx := t.Context()
+	require.NoError(t, pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		return postgres.AdmitTx(ctx, tx, "documents/1", 35) // A is still the leader
+	}))
+
+	require.NoError(t, writeFenced(ctx, pool, 36, "B's update")) // while A pauses
+
+	_, err := pool.Exec(ctx, "update documents set value = $1 where id = 1", "A's stale update")
+	require.NoError(t, err)
+	require.Equal(t, "A's stale update", documentValue(t, pool), "a check apart from the write stops nobody")
+}
+
+// The second way: the user's own row carries the token, and the write itself
+// compares. There is nothing to install; each table that is written needs the
+// column.
+
+func writeWithTokenColumn(ctx context.Context, pool *pgxpool.Pool, token relay.Token, value string) error {
+	tag, err := pool.Exec(ctx, `
+		update documents set value = $2, fencing_token = $1
+		where id = 1 and fencing_token <= $1`, token, value)
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() == 0 { // no such row, or a later leader has written it
+		return fmt.Errorf("document 1: %w", relay.ErrStaleToken)
+	}
+	return nil
+}
+
+func TestTokenColumn_RefusesTheStaleWriteAndLeavesTheRow(t *testing.T) {
+	pool := newDocuments(t)
+	require.NoError(t, writeWithTokenColumn(t.Context(), pool, 35, "A's update"))
+	require.NoError(t, writeWithTokenColumn(t.Context(), pool, 36, "B's update"))
+
+	require.ErrorIs(t, writeWithTokenColumn(t.Context(), pool, 35, "A's stale update"), relay.ErrStaleToken,
+		"token 35 after 36: a fence never goes back")
+	require.Equal(t, "B's update", documentValue(t, pool), "the refused write changed nothing")
+}
+
+func TestTokenColumn_LeaderWritesMoreThanOnce(t *testing.T) {
+	pool := newDocuments(t)
+	require.NoError(t, writeWithTokenColumn(t.Context(), pool, 36, "B's update"))
+	require.NoError(t, writeWithTokenColumn(t.Context(), pool, 36, "B's second update"), "an equal token passes")
+	require.Equal(t, "B's second update", documentValue(t, pool))
+}
+
+// The twin: with < in place of <= the leader fences itself.
+func TestTokenColumn_WithLessThanTheLeaderCannotWriteTwice(t *testing.T) {
+	pool := newDocuments(t)
+	writes := func(token relay.Token, value string) int64 {
+		tag, err := pool.Exec(t.Context(), `
+			update documents set value = $2, fencing_token = $1
+			where id = 1 and fencing_token < $1`, token, value)
+		require.NoError(t, err)
+		return tag.RowsAffected()
+	}
+	require.EqualValues(t, 1, writes(36, "B's update"))
+	require.Zero(t, writes(36, "B's second update"), "the leader's second write is taken for a stale one")
+	require.Equal(t, "B's update", documentValue(t, pool))
+}
