@@ -1,0 +1,48 @@
+GO ?= go
+TESTFLAGS ?=
+RACE_COUNT ?= 5
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Runs a command with one PostgreSQL for all packages, which it finds, starts or
+# installs.
+POSTGRES = $(GO) run ./internal/pgtest/cmd/pgtest-server -install .ci/install-postgres
+WITH_POSTGRES = RELAY_REQUIRE_POSTGRES=1 $(POSTGRES) --
+
+# The packages whose concurrency is all in memory.
+IN_MEMORY = ./relay ./relay/internal/... ./relay/memory ./relay/relaytest \
+	./samples/030-fenced-leadership-and-membership ./samples/fencing-demo
+
+.PHONY: help demo test test-short lint fmt cover race postgres
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: ## Watch a stale leader being fenced; needs only Go
+	@$(GO) run ./samples/fencing-demo
+
+test: ## Run every test; finds, starts or installs a PostgreSQL
+	$(WITH_POSTGRES) $(GO) test $(TESTFLAGS) ./...
+
+test-short: ## Run the short tests; skips what needs a PostgreSQL that is not there
+	$(GO) test -short $(TESTFLAGS) ./...
+
+lint: ## Check the format, go vet, and staticcheck
+	@unformatted=$$(gofmt -l .) && test -z "$$unformatted" || { echo "run make fmt for:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+fmt: ## Format the Go files
+	gofmt -w .
+
+cover: ## Measure how much of relay/ its tests and the samples run
+	$(WITH_POSTGRES) $(GO) test -coverprofile=cover.out -coverpkg=./relay/... ./relay/... ./samples/...
+	@$(GO) tool cover -func=cover.out | tail -n 1
+
+race: ## Run the in-memory packages RACE_COUNT times under the race detector
+	@test "$$($(GO) env CGO_ENABLED)" = 1 && command -v $$($(GO) env CC) >/dev/null || \
+		{ echo "the race detector needs a C compiler, such as gcc, and cgo (CGO_ENABLED=1)"; exit 1; }
+	$(GO) test -race -count=$(RACE_COUNT) $(TESTFLAGS) $(IN_MEMORY)
+
+postgres: ## Start a PostgreSQL to play with, until Ctrl-C
+	@$(POSTGRES)
