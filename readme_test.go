@@ -2,6 +2,7 @@ package relaygo_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -60,6 +61,60 @@ func exists(t *testing.T, path string) string {
 	}
 	require.NotEmpty(t, entries, "%s is empty", path)
 	return entries[0]
+}
+
+// block returns the first fenced block of a language that contains text.
+func block(t *testing.T, language, text string) string {
+	t.Helper()
+	for _, found := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(read(t, "README.md"), -1) {
+		if strings.Contains(found[1], text) {
+			return found[1]
+		}
+	}
+	require.FailNow(t, "the README has no such block", text)
+	return ""
+}
+
+// inNewModule returns the folder of a new module, beside a clone of ours.
+func inNewModule(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs(".")
+	require.NoError(t, err)
+	parent := t.TempDir()
+	require.NoError(t, os.Symlink(root, filepath.Join(parent, "relay-go")))
+	dir := filepath.Join(parent, "service")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	// Our versions, so that nothing has to be fetched.
+	mod := strings.Replace(read(t, "go.mod"), "module github.com/relay-samples/relay-go", "module example.com/service", 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte(mod), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte(read(t, "go.sum")), 0o644))
+	return dir
+}
+
+func inShell(t *testing.T, dir, script string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-e", "-c", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s\n%s", script, out)
+}
+
+func TestReadme_ItsCommandsCopyRelayIntoAnotherModule(t *testing.T) {
+	dir := inNewModule(t)
+	inShell(t, dir, block(t, "sh", "cp -r ../relay-go/relay ."))
+	inShell(t, dir, "go build ./relay/... && ! grep -rq relay-samples .")
+	require.NotContains(t, read(t, filepath.Join(dir, "go.mod")), "testcontainers", "the code needs none of our test packages")
+}
+
+func TestReadme_ItsProgramCompiles(t *testing.T) {
+	dir := inNewModule(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "main.go"), []byte(block(t, "go", "package main")), 0o644))
+	inShell(t, dir, `
+		go mod edit -require=github.com/relay-samples/relay-go@v0.0.0 -replace=github.com/relay-samples/relay-go=../relay-go
+		go mod tidy
+		go vet .
+		test -z "$(gofmt -l main.go)"`)
 }
 
 func TestReadme_ListsEverySample(t *testing.T) {

@@ -30,8 +30,8 @@
 // # Promises
 //
 // T is the TTL, m the margin, P the retry interval; t_s is the local time just
-// before a request was queued. A term is one stretch of leadership, with one
-// context.
+// before a request was handed to the store. A term is one stretch of leadership,
+// with one context.
 //
 //	I1   Exclusion     At most one session holds a name's lock, per running server and database.
 //	I2   Tokens        Each grant carries the role's previous token plus one, in commit order, across
@@ -91,7 +91,7 @@
 //
 // The lease lives until its ExpiresAt on the store's clock. The holder can't
 // read that clock, so it counts from a moment that is certainly earlier: before
-// it sent the request. A slow reply then shortens the trust and never lengthens
+// it handed the request over. A slow reply then shortens the trust and never lengthens
 // it. The monotonic clock can stand still while a machine sleeps and the wall
 // clock can be set, so the one that says more counts.
 //
@@ -105,7 +105,8 @@
 // # Failures
 //
 //	What happens                      Old leader                      Next leader
-//	graceful stop                     releases once lead returned     one notification, or P
+//	graceful stop                     releases once lead returned     P, or at once where the store
+//	                                                                  tells of the release
 //	crash (kill -9)                   gone                            T + P
 //	freeze, host asleep               Valid is false on waking;       T + P
 //	                                  its writes are fenced
@@ -115,6 +116,8 @@
 //	stuck work, StallAfter set        its lease lapses under it       StallAfter + T + P after the
 //	                                                                  last progress
 //	stuck work that ignores ctx       keeps the lease                 none: that is what StallAfter is for
+//	frozen in its transaction with    holds up the writes of the      T + P; see postgres.AdmitTx
+//	the fence (AdmitTx)               next leader until it is cut     for how to bound the wait
 //	a lock's session is killed        told in milliseconds            P
 //	store down                        ends itself T − m after the     recovery + P
 //	                                  last answered renewal
@@ -133,8 +136,9 @@
 // # Names and limits
 //
 // Names and roles are valid UTF-8 without NUL, 1 to 255 bytes, compared byte by
-// byte (ValidateName). Electors add a prefix to the role and a nonce to the
-// owner, and refuse a role over 248 bytes and an owner over 228. A lease's TTL
+// byte (ValidateName). A LockElector adds a prefix to the role and a LeaseElector
+// a nonce to the owner, so both refuse a role over 248 bytes, and an owner may
+// have 228. A lease's TTL
 // is 1 ms to ten years (ValidateTTL). What is refused is refused before any
 // call. A misuse is an error and never a panic; a panic of your own callback
 // passes through after the clean-up.

@@ -30,6 +30,10 @@ type Lease struct {
 // which are live: a lease is live before ExpiresAt and lapsed from then on.
 //
 // A role keeps its token for ever, also while nobody holds it.
+//
+// Every method refuses a role or owner that ValidateName refuses, and a TTL that
+// ValidateTTL does, before any I/O, and is ErrClosed after a Close that the
+// adapter may have.
 type LeaseStore interface {
 	// TryAcquireOrRenew grants the role if it is free or its lease has lapsed,
 	// and renews the lease if owner holds it and it is still live. Either way

@@ -12,6 +12,9 @@ import (
 // A lock alone does not protect data. A holder that is paused or cut off may
 // believe for a while that it still holds what another has taken; only a
 // fencing token that the data checks refuses its late write (see Fence).
+//
+// Every method refuses a name that ValidateName refuses, before any I/O, and is
+// ErrClosed after a Close that the adapter may have.
 type Locker interface {
 	// TryAcquire takes the lock if nobody holds it; ErrNotAcquired if somebody
 	// does. On any error nothing is held. ctx bounds the call, not the hold.

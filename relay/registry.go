@@ -15,6 +15,9 @@ import (
 // The list is a hint, not a roster: it can still name a node that has just
 // died, and two nodes can see different lists at one moment. Never derive
 // exclusive ownership from it; that takes a lease.
+//
+// Every method refuses a node that ValidateName refuses, before any I/O, and is
+// ErrClosed after a Close that the adapter may have.
 type NodeRegistry interface {
 	// Heartbeat says that node is alive now. After Leave, or after a lapse, it
 	// is a new join.

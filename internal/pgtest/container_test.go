@@ -257,3 +257,9 @@ func TestStart_AFailureIsRemembered(t *testing.T) {
 	require.Equal(t, 2, strings.Count(said, "--- SKIP: TestChild"), said)
 	require.EqualValues(t, 1, pulls.Load(), "the second test does not try again")
 }
+
+func TestContainer_AnEngineThatIsNamedAndNotThereIsNotReplacedByAnother(t *testing.T) {
+	t.Parallel()
+	said, _ := output(t, child(t, "end", pgtest.EnvWay+"=container", "DOCKER_HOST=unix:///nonexistent.sock"))
+	require.Contains(t, said, "no Docker engine answers at DOCKER_HOST=unix:///nonexistent.sock")
+}

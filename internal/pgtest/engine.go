@@ -47,6 +47,10 @@ func findEngine(ctx context.Context) (*engine, error) {
 			return nil, err
 		}
 	}
+	if host := os.Getenv("DOCKER_HOST"); host != "" && !environmentAnswers(ctx) {
+		// Testcontainers would go on to the next engine that it can find.
+		return nil, fmt.Errorf("no Docker engine answers at DOCKER_HOST=%s", host)
+	}
 	c, err := testcontainers.NewDockerClientWithOpts(ctx)
 	if err == nil {
 		_, err = c.Ping(ctx, client.PingOptions{})
@@ -55,6 +59,17 @@ func findEngine(ctx context.Context) (*engine, error) {
 		return nil, fmt.Errorf("no Docker engine answers: %w", err)
 	}
 	return &engine{client: c.Client}, nil
+}
+
+// environmentAnswers tells whether the engine that the environment names is there.
+func environmentAnswers(ctx context.Context) bool {
+	c, err := client.New(client.FromEnv)
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	_, err = c.Ping(ctx, client.PingOptions{})
+	return err == nil
 }
 
 // reaperPresent tells whether Testcontainers can use its reaper; without the

@@ -192,7 +192,8 @@ func TestInstalled_WorksAsAnOrdinaryUser(t *testing.T) {
 	require.NoError(t, os.WriteFile(copied, binary, 0o755))
 
 	const nobody = 65534
-	cmd := child(t, "end", forceInstalled, "HOME=/nonexistent")
+	require.NoError(t, os.Chmod(dir, 0o777))
+	cmd := child(t, "end", forceInstalled, "HOME=/nonexistent", "TMPDIR="+dir)
 	cmd.Path, cmd.Dir = copied, dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	said, err := output(t, cmd)

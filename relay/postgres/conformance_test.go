@@ -12,7 +12,7 @@ import (
 func TestLocker_KeepsThePromisesOfRelay(t *testing.T) {
 	db := newDatabase(t) // each rule closes its Lockers, which leaves nothing held
 	relaytest.Locker(t, func(t testing.TB) relaytest.LockerSubject {
-		cfg := postgres.LockerConfig{RetryInterval: 20 * time.Millisecond}
+		cfg := postgres.LockerConfig{TTL: 3 * time.Minute, RetryInterval: 20 * time.Millisecond} // patient on a busy machine
 		a, b := db.locker(t, cfg), db.locker(t, cfg)
 		return relaytest.LockerSubject{
 			A: a, B: b,

@@ -45,6 +45,12 @@ select token from admitted`
 // transaction can go on; it must not write to the resource. Equal tokens pass.
 // A token of 0 or less is relay.ErrInvalidToken.
 //
+// Until the transaction ends it holds up all others that write to the resource,
+// the next leader's too. That is short for one that works, and without end for
+// one whose process was frozen in the middle. Let the server bound it: set
+// idle_in_transaction_session_timeout, to the TTL of the lease say, on the pool
+// that writes.
+//
 // Under REPEATABLE READ and SERIALIZABLE a transaction that has to wait for
 // another one's admission may fail with a serialization error, as anywhere; it
 // never admits wrongly. Inside a savepoint that is rolled back the admission is

@@ -34,6 +34,18 @@ type LeaseStoreSubject struct {
 	Close func(context.Context) error
 }
 
+func (s LeaseStoreSubject) missing() string {
+	switch {
+	case s.A == nil:
+		return "A"
+	case s.B == nil:
+		return "B"
+	case s.Elapse == nil:
+		return "Elapse"
+	}
+	return ""
+}
+
 // LeaseStore checks each rule for a relay.LeaseStore in a subtest of t. open is
 // called once for each rule, with the subtest's t: it returns a subject over a
 // new backend that has seen no role, and uses t.Cleanup to remove it.

@@ -24,6 +24,16 @@ type LockerSubject struct {
 	Close func(context.Context) error
 }
 
+func (s LockerSubject) missing() string {
+	switch {
+	case s.A == nil:
+		return "A"
+	case s.B == nil:
+		return "B"
+	}
+	return ""
+}
+
 // Locker checks each rule for a relay.Locker in a subtest of t. open is called
 // once for each rule, with the subtest's t: it returns a subject over a new
 // backend in which nothing is held, and uses t.Cleanup to remove it.

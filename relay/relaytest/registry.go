@@ -33,6 +33,18 @@ type NodeRegistrySubject struct {
 	Close func(context.Context) error
 }
 
+func (s NodeRegistrySubject) missing() string {
+	switch {
+	case s.A == nil:
+		return "A"
+	case s.B == nil:
+		return "B"
+	case s.Elapse == nil:
+		return "Elapse"
+	}
+	return ""
+}
+
 // NodeRegistry checks each rule for a relay.NodeRegistry in a subtest of t.
 // open is called once for each rule, with the subtest's t and the liveness TTL
 // that the rule wants: it returns a subject over a new backend without nodes,
@@ -55,6 +67,9 @@ type openWith func(livenessTTL time.Duration) NodeRegistrySubject
 
 func opener(open func(t testing.TB, livenessTTL time.Duration) NodeRegistrySubject) func(t testing.TB) openWith {
 	return func(t testing.TB) openWith {
-		return func(livenessTTL time.Duration) NodeRegistrySubject { return open(t, livenessTTL) }
+		return func(livenessTTL time.Duration) NodeRegistrySubject { return complete(open(t, livenessTTL)) }
 	}
 }
+
+// missing is left to the subjects that a rule opens.
+func (openWith) missing() string { return "" }

@@ -23,15 +23,19 @@ const (
 	briefly = 20 * time.Millisecond
 )
 
+// subject is what rules work on. missing names the field that it can't do
+// without and lacks, if any.
+type subject interface{ missing() string }
+
 // rule is one promise, checked on a subject of its own. Its name is the promise
 // as a sentence.
-type rule[S any] struct {
+type rule[S subject] struct {
 	name  string
 	check func(tr *trial, s S)
 }
 
 // run checks each rule in a subtest.
-func run[S any](t *testing.T, rules []rule[S], open func(t testing.TB) S) {
+func run[S subject](t *testing.T, rules []rule[S], open func(t testing.TB) S) {
 	t.Helper()
 	for _, r := range rules {
 		t.Run(r.name, func(t *testing.T) {
@@ -48,7 +52,7 @@ func run[S any](t *testing.T, rules []rule[S], open func(t testing.TB) S) {
 }
 
 // report checks each rule and joins what it found, each under its rule's name.
-func report[S any](t testing.TB, rules []rule[S], open func(t testing.TB) S) error {
+func report[S subject](t testing.TB, rules []rule[S], open func(t testing.TB) S) error {
 	t.Helper()
 	var broken []error
 	for _, r := range rules {
@@ -82,8 +86,16 @@ func (r rule[S]) try(ctx context.Context, s S) (err error) {
 			panic(v)
 		}
 	}()
-	r.check(tr, s)
+	r.check(tr, complete(s))
 	return nil
+}
+
+// complete returns s, or fails the rule if s lacks what it needs.
+func complete[S subject](s S) S {
+	if field := s.missing(); field != "" {
+		panic(failure(fmt.Sprintf("the subject's %s is nil: open has to set it", field)))
+	}
+	return s
 }
 
 // failure is why a rule failed, and notApplicable why it was not tried. Both

@@ -137,3 +137,19 @@ func (c closer) Close(context.Context) error {
 	}
 	return nil
 }
+
+func TestSuites_NameTheFieldThatASubjectLacks(t *testing.T) {
+	locker, store, registry := memory.NewLocker(), memory.NewLeaseStore(nil), memory.NewNodeRegistry(0, nil)
+	for _, s := range []relaytest.LockerSubject{{}, {A: locker}} {
+		err := relaytest.CheckLocker(t, func(testing.TB) relaytest.LockerSubject { return s })
+		require.ErrorContains(t, err, "is nil: open has to set it")
+	}
+	for _, s := range []relaytest.LeaseStoreSubject{{}, {A: store}, {A: store, B: store}} {
+		err := relaytest.CheckLeaseStore(t, func(testing.TB) relaytest.LeaseStoreSubject { return s })
+		require.ErrorContains(t, err, "is nil: open has to set it")
+	}
+	for _, s := range []relaytest.NodeRegistrySubject{{}, {A: registry}, {A: registry, B: registry}} {
+		err := relaytest.CheckNodeRegistry(t, func(testing.TB, time.Duration) relaytest.NodeRegistrySubject { return s })
+		require.ErrorContains(t, err, "is nil: open has to set it")
+	}
+}

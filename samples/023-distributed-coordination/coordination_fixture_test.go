@@ -32,9 +32,13 @@ func newDatabase(t *testing.T) *Database {
 
 // newLocker returns a Locker with sessions of its own, as each instance of a
 // service has one. Two of them exclude each other as two processes do.
-func (d *Database) newLocker(t *testing.T) *postgres.Locker {
+func (d *Database) newLocker(t *testing.T, tune ...func(*postgres.LockerConfig)) *postgres.Locker {
 	t.Helper()
-	locker, err := postgres.NewLocker(d.Config, postgres.LockerConfig{})
+	var cfg postgres.LockerConfig
+	for _, f := range tune {
+		f(&cfg)
+	}
+	locker, err := postgres.NewLocker(d.Config, cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, locker.Close(context.Background())) })
 	return locker

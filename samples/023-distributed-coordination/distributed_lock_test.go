@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -45,7 +46,15 @@ func TestSessionLock_DistinctNamesDoNotContend(t *testing.T) {
 
 func TestSessionLock_WaiterGetsItAfterTheRelease(t *testing.T) {
 	db := newDatabase(t)
-	a, b := db.newLocker(t), db.newLocker(t)
+	waits := make(chan struct{}, 1000)
+	a := db.newLocker(t)
+	b := db.newLocker(t, func(cfg *postgres.LockerConfig) {
+		cfg.RetryInterval = 50 * time.Millisecond
+		cfg.Jitter = func(time.Duration) time.Duration { // asked for before each wait
+			waits <- struct{}{}
+			return 0
+		}
+	})
 	lock := hold(t, a, export)
 
 	var released atomic.Bool
@@ -58,6 +67,7 @@ func TestSessionLock_WaiterGetsItAfterTheRelease(t *testing.T) {
 			return nil
 		})
 	}()
+	<-waits // b has tried, was refused, and waits
 	released.Store(true)
 	require.NoError(t, lock.Release(t.Context()))
 

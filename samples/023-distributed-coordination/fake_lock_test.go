@@ -3,6 +3,7 @@ package coordination_test
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/relay-samples/relay-go/relay"
 )
@@ -49,6 +50,13 @@ func (f *FakeLock) Asked() []string {
 	return append([]string(nil), f.names...)
 }
 
+// Released says whether the lock that was granted last has been given up.
+func (f *FakeLock) Released() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.held.given.Load()
+}
+
 // Lose makes the lock that was granted last be lost, as when its session dies.
 func (f *FakeLock) Lose() {
 	f.mu.Lock()
@@ -60,6 +68,7 @@ func (f *FakeLock) Lose() {
 type FakeHold struct {
 	name     string
 	lost     chan struct{}
+	given    atomic.Bool
 	once     sync.Once
 	released error
 }
@@ -73,6 +82,7 @@ func (h *FakeHold) Lost() <-chan struct{} { return h.lost }
 // Release is nil, or relay.ErrLost for a lock that was lost.
 func (h *FakeHold) Release(context.Context) error {
 	h.once.Do(func() {
+		h.given.Store(true)
 		select {
 		case <-h.lost:
 			h.released = relay.ErrLost

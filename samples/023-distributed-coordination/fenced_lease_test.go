@@ -13,8 +13,9 @@ import (
 	"github.com/relay-samples/relay-go/relay/postgres"
 )
 
-// Step 2b: elect a leader with a renewable lease and a fencing token. The lease
-// is a row; the token rises with each grant; the write carries the token.
+// The same election, with a renewable lease instead of a lock: the lease is a
+// row, its token rises with each grant, and the write carries the token. Sample
+// 030 has all about leases, without a database.
 
 // writeReport writes under a token, in the transaction that checks it.
 func (d *Database) writeReport(ctx context.Context, token relay.Token, text string) error {

@@ -76,24 +76,25 @@ func TestElection_StopsWhenItsContextEnds(t *testing.T) {
 		shutdown := errors.New("shutting down")
 		ctx, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Hour, func() { stop(shutdown) })
-		woundDown := false
+		lock := NewFakeLock()
 
-		err := newElector(t, NewFakeLock()).Run(ctx, "reports", func(ctx context.Context) error {
+		err := newElector(t, lock).Run(ctx, "reports", func(ctx context.Context) error {
 			<-ctx.Done()
 			time.Sleep(time.Second) // finishes what it has begun
-			woundDown = true
+			require.False(t, lock.Released(), "the lock is never given up under the work")
 			return nil
 		})
 
-		require.Equal(t, shutdown, err)
-		require.True(t, woundDown, "Run waits for the work before it gives the lock up")
+		require.Equal(t, shutdown, err, "Run returns why it was stopped")
+		require.True(t, lock.Released(), "and gives the lock up before it does")
 	})
 }
 
 func TestElection_LeadershipEndsWhenTheWorkReturns(t *testing.T) {
-	failed := errors.New("no disk space")
-	err := newElector(t, NewFakeLock()).Run(t.Context(), "reports", func(context.Context) error { return failed })
+	failed, lock := errors.New("no disk space"), NewFakeLock()
+	err := newElector(t, lock).Run(t.Context(), "reports", func(context.Context) error { return failed })
 	require.Equal(t, failed, err, "Run returns the work's error, for the caller to decide")
+	require.True(t, lock.Released(), "and the role is free for others")
 }
 
 func TestElection_LeaderMayStepDown(t *testing.T) {

@@ -84,6 +84,28 @@ func TestAdmitTx_InATransactionOfItsOwnDoesNotProtectTheWrite(t *testing.T) {
 	require.Equal(t, "A's stale update", documentValue(t, pool), "a check apart from the write stops nobody")
 }
 
+// The price: until A's transaction ends it holds up B's writes, and a frozen A
+// ends nothing. The server has to, after a time that the pool asks for.
+func TestAdmitTx_FrozenTransactionHoldsUpItsSuccessorUntilTheServerEndsIt(t *testing.T) {
+	pool := newDocuments(t)
+	frozen := pool.Config()
+	frozen.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "200" // ms; use the lease's TTL
+	poolA, err := pgxpool.NewWithConfig(t.Context(), frozen)
+	require.NoError(t, err)
+	t.Cleanup(poolA.Close)
+
+	tx, err := poolA.Begin(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, postgres.AdmitTx(t.Context(), tx, "documents/1", 35))
+	_, err = tx.Exec(t.Context(), "update documents set value = $1 where id = 1", "A's update")
+	require.NoError(t, err)
+	// A freezes here, before its commit.
+
+	require.NoError(t, writeFenced(t.Context(), pool, 36, "B's update"), "B waits for A's transaction, and then writes")
+	require.Error(t, tx.Commit(t.Context()), "A wakes up: its transaction is gone")
+	require.Equal(t, "B's update", documentValue(t, pool))
+}
+
 // The second way: the user's own row carries the token, and the write itself
 // compares. There is nothing to install; each table that is written needs the
 // column.

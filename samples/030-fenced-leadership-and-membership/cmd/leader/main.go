@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -31,10 +32,14 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	s, err := parse(os.Args[1:], os.Stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
+		return
 	case err != nil:
+		os.Exit(2) // parse has said why
+	}
+	if err := run(ctx, s, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "leader:", err)
 		os.Exit(1)
 	}
@@ -46,37 +51,41 @@ type settings struct {
 	ttl                  time.Duration
 }
 
+// parse reads the command line, and says on stderr what is wrong with it.
 func parse(args []string, stderr io.Writer) (settings, error) {
 	var s settings
 	flags := flag.NewFlagSet("leader", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&s.database, "database", os.Getenv("DATABASE_URL"), "PostgreSQL `URL`; DATABASE_URL if not given")
+	flags.StringVar(&s.database, "database", "", "PostgreSQL `URL` (default: what DATABASE_URL says)")
 	flags.StringVar(&s.role, "role", "reports", "the role to stand for")
-	flags.StringVar(&s.name, "name", "", "this instance's name (default host name and process ID)")
-	flags.DurationVar(&s.ttl, "ttl", 10*time.Second, "how long a lease lives without renewal")
+	flags.StringVar(&s.name, "name", fmt.Sprint("pid-", os.Getpid()), "the name of this instance")
+	flags.DurationVar(&s.ttl, "ttl", 10*time.Second, "how long a lease lives without renewal, 300ms or more")
 	if err := flags.Parse(args); err != nil {
 		return s, err
 	}
-	if flags.NArg() > 0 {
-		return s, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	s.database = cmp.Or(s.database, os.Getenv("DATABASE_URL"))
+	var err error
+	switch {
+	case flags.NArg() > 0:
+		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case s.database == "":
+		err = errors.New("give -database or DATABASE_URL; `make postgres` starts a server and prints its URL")
+	case s.ttl < 300*time.Millisecond:
+		err = fmt.Errorf("-ttl %v leaves no time for round trips", s.ttl)
 	}
-	if s.database == "" {
-		return s, errors.New("give -database or DATABASE_URL; `make postgres` starts a server and prints its URL")
+	if err != nil {
+		fmt.Fprintln(stderr, "leader:", err)
 	}
-	return s, nil
+	return s, err
 }
 
-// run stands for the role until ctx ends, and then gives it up and leaves.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	s, err := parse(args, stderr)
-	if err != nil {
-		return err
-	}
+// run stands for the role until ctx ends, and then gives it up.
+func run(ctx context.Context, s settings, stdout io.Writer) (err error) {
 	cfg, err := pgxpool.ParseConfig(s.database)
 	if err != nil {
 		return err
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	pool, err := openPool(ctx, cfg.Copy(), s.ttl)
 	if err != nil {
 		return err
 	}
@@ -90,8 +99,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	}
 	defer func() { err = errors.Join(err, leases.Close(context.WithoutCancel(ctx))) }()
 
-	who := cmp.Or(s.name, fmt.Sprint("pid-", os.Getpid()))
-	out := &log{w: stdout, who: who}
+	out := &log{w: stdout, who: s.name}
 	elector, err := relay.NewLeaseElector(leases, relay.LeaseElectorConfig{
 		Owner: s.name, TTL: s.ttl, Observer: out.observe,
 	})
@@ -108,7 +116,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	return err
 }
 
-// lead writes once a second until ctx ends.
+// openPool opens the pool for the writes. A leader that freezes in the middle
+// of a transaction holds the row of the fence, and with it up its successor's
+// writes; so the server ends a transaction that has been idle for a TTL.
+func openPool(ctx context.Context, cfg *pgxpool.Config, ttl time.Duration) (*pgxpool.Pool, error) {
+	cfg.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(ttl.Milliseconds(), 10)
+	return pgxpool.NewWithConfig(ctx, cfg)
+}
+
+// lead writes once a second until ctx ends, or until the database refuses its
+// token.
 func lead(ctx context.Context, term relay.Term, role string, pool *pgxpool.Pool, out *log) error {
 	ticks := time.NewTicker(time.Second)
 	defer ticks.Stop()
@@ -117,8 +134,11 @@ func lead(ctx context.Context, term relay.Term, role string, pool *pgxpool.Pool,
 		switch {
 		case err == nil:
 			out.printf("writes %d with token %d", count, term.Token())
+		case errors.Is(err, relay.ErrStaleToken):
+			out.printf("late write REFUSED: %v", err)
+			return err // which makes the elector step down
 		case ctx.Err() == nil:
-			return err // a refused token makes the elector step down
+			out.printf("a write failed: %v", err)
 		}
 		select {
 		case <-ticks.C:
@@ -137,11 +157,14 @@ func writeLate(pool *pgxpool.Pool, role string, token relay.Token, out *log) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	count, err := write(ctx, pool, role, token)
-	if err != nil {
+	switch {
+	case err == nil:
+		out.printf("late write of %d with token %d: nobody has led since", count, token)
+	case errors.Is(err, relay.ErrStaleToken):
 		out.printf("late write REFUSED: %v", err)
-		return
+	default:
+		out.printf("a late write failed: %v", err)
 	}
-	out.printf("late write of %d with token %d: nobody has led since", count, token)
 }
 
 // write adds 1 to the role's row, in the transaction that admits the token.
