@@ -204,7 +204,7 @@ func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 // tolerable is what an engine of no use may cost, with room for a busy machine
 // and for the cluster that is started after it.
-const tolerable = 12 * time.Second
+const tolerable = 25 * time.Second
 
 func TestContainer_AnEngineThatCannotPullCostsSeconds(t *testing.T) {
 	t.Parallel()
