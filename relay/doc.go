@@ -82,7 +82,8 @@
 //	         |                 |                      |
 //	   Run returns       Run returns            candidate again
 //	   lead's error      cause of ctx
-//	   (ErrResign and ErrStaleToken: rest for P, then candidate again)
+//	   (ErrResign and ErrStaleToken: rest for P, then candidate again; after a
+//	   loss, rest until P has passed since the grant)
 //
 // # How long a term is trusted
 //

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
-
-	"github.com/relay-samples/relay-go/relay/internal/trust"
 )
 
 // LeaderElector runs work on one instance at a time, as far as a lock can tell:
@@ -21,7 +19,8 @@ type LeaderElector interface {
 	//
 	// When lead returns, Run gives the role up and returns lead's error, nil
 	// included, except that
-	//   - after a loss Run campaigns again, whatever lead returned;
+	//   - after a loss Run campaigns again, whatever lead returned, but not
+	//     before a retry interval has passed since the grant;
 	//   - an error that matches ErrResign or ErrStaleToken makes Run step down
 	//     and campaign again after a full retry interval.
 	//
@@ -110,18 +109,21 @@ func (e *LockElector) Run(ctx context.Context, role string, lead func(ctx contex
 			}
 			continue
 		}
+		if lock == nil {
+			return fmt.Errorf("relay: LockElector.Run: the Locker granted %q without a lock", leaderPrefix+role)
+		}
 		v := e.serve(ctx, role, lock, lead)
 		if v.done {
 			return v.err
 		}
-		e.turn.rest(ctx, v)
+		sleep(ctx, v.rest)
 	}
 	return context.Cause(ctx)
 }
 
 // serve leads once, and gives the lock up however lead ends.
 func (e *LockElector) serve(ctx context.Context, role string, lock Lock, lead func(ctx context.Context) error) verdict {
-	granted := trust.Now()
+	granted := time.Now()
 	held, stop := watchLock(ctx, lock, func() {
 		e.turn.observer.Emit(Event{Kind: EventLost, Name: role, Err: ErrLost})
 	})
@@ -131,8 +133,11 @@ func (e *LockElector) serve(ctx context.Context, role string, lock Lock, lead fu
 		err := lock.Release(ctx)
 		e.turn.released(Event{Name: role, Took: time.Since(began), Err: err})
 	}()
-	if ctx.Err() != nil { // it ended while the lock was being granted
+	switch {
+	case ctx.Err() != nil: // it ended while the lock was being granted
 		return verdict{done: true, err: context.Cause(ctx)}
+	case isClosed(lock.Lost()):
+		return verdict{rest: e.turn.afterLoss(granted)}
 	}
 	e.turn.observer.Emit(Event{Kind: EventElected, Name: role})
 	err := lead(held)
@@ -175,42 +180,52 @@ func (t turn) nextPause() time.Duration {
 	return half + min(max(t.jitter(half), 0), half)
 }
 
-// rest is the wait after a term that Run does not end with.
-func (t turn) rest(ctx context.Context, v verdict) {
-	if v.steppedDown {
-		sleep(ctx, t.retry)
-	}
+// afterLoss is the rest after a term that was lost: none, unless it was shorter
+// than P. Else a lock or lease that is lost as soon as it is granted would make
+// a busy loop.
+func (t turn) afterLoss(granted time.Time) time.Duration {
+	return max(t.retry-time.Since(granted), 0)
 }
 
 // verdict is what Run does after a term.
 type verdict struct {
-	done        bool  // Run returns err
-	err         error // of lead, or the cause of ctx
-	steppedDown bool  // the work wants somebody else to lead: rest before the next try
+	done bool          // Run returns err
+	err  error         // of lead, or the cause of ctx
+	rest time.Duration // before Run campaigns again
 }
 
 // conclude decides what Run does now that lead has returned err, and holds the
 // role for HoldAtLeast where that applies. lost is closed when the term is.
-func (t turn) conclude(ctx context.Context, role string, granted trust.Instant, lost <-chan struct{}, err error) verdict {
-	steppedDown := errors.Is(err, ErrResign) || errors.Is(err, ErrStaleToken)
-	if ctx.Err() != nil {
+func (t turn) conclude(ctx context.Context, role string, granted time.Time, lost <-chan struct{}, err error) verdict {
+	switch {
+	case ctx.Err() != nil:
+		return t.stopped(ctx, role, err)
+	case errors.Is(err, ErrResign), errors.Is(err, ErrStaleToken):
 		t.leadFailed(role, err)
-		return verdict{done: true, err: context.Cause(ctx)}
-	}
-	if steppedDown || isClosed(lost) {
+		return verdict{rest: t.retry} // whole: others come first
+	case isClosed(lost):
 		t.leadFailed(role, err)
-		return verdict{steppedDown: steppedDown}
+		return verdict{rest: t.afterLoss(granted)}
 	}
-	hold := time.NewTimer(t.holdAtLeast - trust.Now().Since(granted))
+	hold := time.NewTimer(t.holdAtLeast - time.Since(granted))
 	defer hold.Stop()
 	select {
 	case <-hold.C:
 	case <-lost:
 	case <-ctx.Done():
-		t.leadFailed(role, err)
-		return verdict{done: true, err: context.Cause(ctx)}
+		return t.stopped(ctx, role, err)
 	}
 	return verdict{done: true, err: err}
+}
+
+// stopped is the verdict when ctx has ended. That lead returns the reason too
+// is no failure.
+func (t turn) stopped(ctx context.Context, role string, err error) verdict {
+	cause := context.Cause(ctx)
+	if !errors.Is(err, cause) && !errors.Is(err, ctx.Err()) {
+		t.leadFailed(role, err)
+	}
+	return verdict{done: true, err: cause}
 }
 
 // leadFailed reports an error of lead that Run does not return.

@@ -65,8 +65,8 @@ type LeaseElectorConfig struct {
 	RequestTimeout time.Duration
 
 	// RetryInterval is the longest wait between two tries, P. The wait is P/2 +
-	// Jitter(P/2). A failed renewal is tried again P after it began. 0 is
-	// TTL/6.
+	// Jitter(P/2). A failed renewal is tried again P after it began, or when the
+	// next one is due if that is sooner. 0 is TTL/6.
 	RetryInterval time.Duration
 
 	// StallAfter ends a term when lead has not called Term.Progress for that
@@ -186,7 +186,7 @@ func (e *LeaseElector) Run(ctx context.Context, role string, lead func(ctx conte
 		if v.done {
 			return v.err
 		}
-		e.turn.rest(ctx, v)
+		sleep(ctx, v.rest)
 	}
 }
 
@@ -196,8 +196,9 @@ type candidate struct {
 	role  string
 	owner string // with this candidate's nonce
 
-	lease Lease         // as granted
-	sent  trust.Instant // just before the request for it was sent
+	lease   Lease         // as granted
+	sent    trust.Instant // just before the request for it was sent
+	granted time.Time     // when the answer came
 }
 
 // newCandidate draws the nonce that tells this candidate's requests from those
@@ -210,38 +211,52 @@ func (e *LeaseElector) newCandidate(role string) *candidate {
 
 // campaign tries until it is granted the lease, and returns true; or until ctx
 // ends, and returns false with nothing held.
-func (c *candidate) campaign(ctx context.Context) bool {
-	doubt := false // a request that was not answered may have been granted
-	for ctx.Err() == nil {
+func (c *candidate) campaign(ctx context.Context) (granted bool) {
+	doubt := false // a request without a clear answer may have been granted
+	defer func() { // also when an observer panics
+		if doubt && !granted {
+			c.giveUp(ctx)
+		}
+	}()
+	for misled := false; ctx.Err() == nil; {
 		sent := trust.Now()
-		lease, err := c.request(ctx)
+		// Not cancelled with ctx: a request that was given up could still
+		// reach the store, after the last question who holds the role.
+		lease, err := c.request(context.WithoutCancel(ctx))
 		took := trust.Now().Since(sent)
-		if err == nil && took >= c.cfg.TTL-c.cfg.Margin {
-			err = fmt.Errorf("relay: the lease was granted %v ago, too long to trust it", took)
-		}
 		if err == nil {
-			c.lease, c.sent = lease, sent
+			c.lease, c.sent, c.granted = lease, sent, time.Now()
+			err = c.trustworthy(lease, took)
 		}
-		switch {
-		case err == nil && ctx.Err() == nil:
+		if err == nil && ctx.Err() == nil {
 			return true
-		case !errors.Is(err, ErrNotAcquired):
-			doubt = true
 		}
+		denied := errors.Is(err, ErrNotAcquired)
+		doubt = doubt || !denied
 		if ctx.Err() != nil {
 			break
 		}
 		c.turn.refused(c.event(Event{Took: took, Err: err}))
-		if errors.Is(err, ErrNotAcquired) {
-			c.awaitRelease(ctx)
+		if denied {
+			misled = c.awaitRelease(ctx, misled)
 		} else {
 			c.turn.pause(ctx)
 		}
 	}
-	if doubt {
-		c.giveUp(ctx)
-	}
 	return false
+}
+
+// trustworthy refuses a grant to lead under. One that was too long on its way
+// may have lapsed; one that is not ours is the store's mistake.
+func (c *candidate) trustworthy(lease Lease, took time.Duration) error {
+	switch {
+	case lease.Role != c.role || lease.Owner != c.owner || lease.Token < 1:
+		return fmt.Errorf("relay: the store granted role %q to %q with token %d when %q asked for %q",
+			lease.Role, lease.Owner, lease.Token, c.owner, c.role)
+	case took >= c.cfg.TTL-c.cfg.Margin:
+		return fmt.Errorf("relay: the lease was granted %v ago, too long to trust it", took)
+	}
+	return nil
 }
 
 // request asks for the lease, or for its renewal, once.
@@ -252,14 +267,22 @@ func (c *candidate) request(ctx context.Context) (Lease, error) {
 }
 
 // awaitRelease waits as long as a pause does, or until the store hints that the
-// role may be free.
-func (c *candidate) awaitRelease(ctx context.Context) {
-	wait, cancel := context.WithTimeout(ctx, c.turn.nextPause())
+// role may be free. It returns whether it followed a hint that came at once. If
+// the next try is denied all the same, a second such hint is not believed, so
+// that one which is always wrong makes no busy loop.
+func (c *candidate) awaitRelease(ctx context.Context, misled bool) (atOnce bool) {
+	pause := c.turn.nextPause()
+	wait, cancel := context.WithTimeout(ctx, pause)
 	defer cancel()
+	began := time.Now()
 	if w, ok := c.store.(ReleaseWaiter); ok && w.WaitReleased(wait, c.role) == nil {
-		return
+		atOnce = time.Since(began) < pause/16
+		if !atOnce || !misled {
+			return atOnce
+		}
 	}
 	<-wait.Done()
+	return false
 }
 
 // serve leads for one term, and gives the lease up however lead ends: after it
@@ -269,48 +292,44 @@ func (c *candidate) serve(ctx context.Context, lead func(ctx context.Context, te
 	term := startTerm(c.lease.Token, c.sent, c.cfg, cancel, func(cause error) {
 		c.turn.observer.Emit(c.event(Event{Kind: EventLost, Err: cause}))
 	})
-	c.turn.observer.Emit(c.event(Event{Kind: EventElected}))
-
-	stop := c.startRenewing(context.WithoutCancel(ctx), term)
+	join := c.startRenewing(context.WithoutCancel(ctx), term)
 	defer func() { // also when lead panics or calls runtime.Goexit
 		term.end(context.Canceled)
-		stop()
+		join()
+		term.telling.Wait()
 		c.giveUp(ctx)
 	}()
+	c.turn.observer.Emit(c.event(Event{Kind: EventElected}))
 	err := lead(led, Term{term})
 	term.returned()
-	return c.turn.conclude(ctx, c.role, c.sent, term.over, err)
+	return c.turn.conclude(ctx, c.role, c.granted, term.over, err)
 }
 
-// startRenewing renews the lease from a goroutine of its own. What it returns
-// ends the renewals and waits for the one under way: a renewal that were still
-// to reach the store could take the lease again after it was released.
-func (c *candidate) startRenewing(ctx context.Context, term *termState) (stop func()) {
-	quit, done := make(chan struct{}), make(chan struct{})
+// startRenewing renews the lease from a goroutine of its own, until the term is
+// over. What it returns waits for the renewal that may be under way then: one
+// that were still to reach the store could take the lease again after it was
+// released.
+func (c *candidate) startRenewing(ctx context.Context, term *termState) (join func()) {
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		c.renew(ctx, term, quit)
+		c.renew(ctx, term)
 	}()
-	return func() {
-		close(quit)
-		<-done
-	}
+	return func() { <-done }
 }
 
-// renew renews until quit is closed or the term is over. ctx never ends: the
-// renewals go on while the work winds down.
-func (c *candidate) renew(ctx context.Context, term *termState, quit <-chan struct{}) {
+// renew renews until the term is over. ctx never ends: the renewals go on while
+// the work winds down.
+func (c *candidate) renew(ctx context.Context, term *termState) {
 	timer := time.NewTimer(c.untilRenewal(time.Now()))
 	defer timer.Stop()
 	for {
 		select {
-		case <-quit:
-			return
 		case <-term.over:
 			return
 		case <-timer.C:
 		}
-		if isClosed(quit) || !term.valid() { // the select picks any that is ready
+		if !term.valid() { // the select picks any that is ready
 			return
 		}
 		sent := trust.Now() // before the request: a slow reply must not lengthen the term
@@ -318,8 +337,9 @@ func (c *candidate) renew(ctx context.Context, term *termState, quit <-chan stru
 		took := trust.Now().Since(sent)
 		next := c.untilRenewal(time.Now())
 		switch {
-		case err == nil && lease.Token != term.token:
-			term.lose(fmt.Errorf("%w: a renewal of token %d was answered with token %d", ErrLost, term.token, lease.Token))
+		case err == nil && (lease.Token != term.token || lease.Owner != c.owner):
+			term.lose(fmt.Errorf("%w: a renewal of token %d by %q was answered with token %d of %q",
+				ErrLost, term.token, c.owner, lease.Token, lease.Owner))
 		case err == nil:
 			if term.renewed(sent) {
 				c.turn.observer.Emit(c.event(Event{Kind: EventRenewed, Took: took}))
@@ -328,7 +348,7 @@ func (c *candidate) renew(ctx context.Context, term *termState, quit <-chan stru
 			term.lose(fmt.Errorf("%w: %w", ErrLost, err))
 		default:
 			c.turn.observer.Emit(c.event(Event{Kind: EventFailed, Took: took, Err: fmt.Errorf("renew: %w", err)}))
-			next = max(c.cfg.RetryInterval-took, 0)
+			next = min(next, max(c.cfg.RetryInterval-took, 0))
 		}
 		timer.Reset(next)
 	}

@@ -172,8 +172,9 @@ func TestLeaseElector_StepsDownAndStandsAgainAfterAFullRetryInterval(t *testing.
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				store := memory.NewLeaseStore(nil)
-				e := newLeaseElector(t, store, relay.LeaseElectorConfig{
+				spy, log := newSpyStore(), &eventLog{}
+				e := newLeaseElector(t, spy, relay.LeaseElectorConfig{
+					Observer:    log.observe,
 					HoldAtLeast: time.Hour, // must not hold back a step-down
 					Jitter:      func(time.Duration) time.Duration { return 0 },
 				})
@@ -192,6 +193,13 @@ func TestLeaseElector_StepsDownAndStandsAgainAfterAFullRetryInterval(t *testing.
 				})
 				require.ErrorIs(t, err, context.Canceled)
 				require.Equal(t, 2, terms)
+				made := spy.made("request")
+				require.NotEqual(t, made[0].owner, made[len(made)-1].owner, "each term of one Run draws a nonce of its own")
+				if errors.Is(stepDown, relay.ErrResign) {
+					require.Empty(t, log.of(relay.EventFailed), "to resign is no failure")
+				} else {
+					require.Len(t, log.of(relay.EventFailed), 1)
+				}
 			})
 		})
 	}
@@ -313,6 +321,27 @@ func TestLeaseElector_HoldAtLeastKeepsAShortJobFromRunningEverywhere(t *testing.
 		<-results[2]
 		require.Equal(t, done, <-results[0], "Run returns what the work returned")
 		require.Equal(t, time.Minute, time.Since(began), "counted from the grant")
+	})
+}
+
+func TestLeaseElector_HoldAtLeastCountsFromTheGrant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spy := newSpyStore()
+		spy.request = func(_ int, ask func() (relay.Lease, error)) (relay.Lease, error) {
+			lease, err := ask()
+			time.Sleep(4 * time.Second)
+			return lease, err
+		}
+		var granted time.Time
+		e := newLeaseElector(t, spy, relay.LeaseElectorConfig{HoldAtLeast: time.Minute})
+		require.NoError(t, e.Run(t.Context(), "nightly", func(context.Context, relay.Term) error {
+			granted = time.Now()
+			time.Sleep(20 * time.Second)
+			return nil
+		}))
+		held := spy.made("release")[0].at.Sub(granted)
+		require.GreaterOrEqual(t, held, time.Minute, "not from before the request, nor from the end of the work")
+		require.Less(t, held, time.Minute+5*time.Second, "a renewal under way is waited for, and no more")
 	})
 }
 

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Locker grants mutually exclusive, named locks across processes. A name that
@@ -57,8 +58,11 @@ func WithLock(ctx context.Context, l Locker, name string, fn func(ctx context.Co
 		return errors.New("relay: WithLock: fn is nil")
 	}
 	lock, err := l.Acquire(ctx, name)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case lock == nil:
+		return fmt.Errorf("relay: WithLock: the Locker granted %q without a lock", name)
 	}
 	held, stop := watchLock(ctx, lock, func() {})
 	defer func() { // also when fn panics or calls runtime.Goexit
@@ -78,10 +82,13 @@ func watchLock(ctx context.Context, lock Lock, onLost func()) (context.Context, 
 		defer close(done)
 		select {
 		case <-lock.Lost():
-			cancel(ErrLost)
-			onLost()
 		case <-quit:
+			if !isClosed(lock.Lost()) { // the select picks any that is ready
+				return
+			}
 		}
+		cancel(ErrLost)
+		onLost()
 	}()
 	return held, func() {
 		close(quit)

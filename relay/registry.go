@@ -51,9 +51,10 @@ type KeepAliveConfig struct {
 
 // KeepAlive keeps node live in r: it sends a heartbeat at once and then every
 // Interval. A heartbeat that fails goes to the observer and the next one is
-// tried in its turn. When ctx ends it makes the node leave, detached from ctx
-// and bounded by Interval, and returns context.Cause(ctx); with a ctx that has
-// already ended it neither beats nor leaves.
+// tried in its turn. When ctx ends it waits for the heartbeat under way, makes
+// the node leave, and returns context.Cause(ctx). Both calls are detached from
+// ctx and bounded by Interval. With a ctx that has already ended it neither
+// beats nor leaves.
 //
 // Give it a goroutine of its own. A heartbeat that shares a loop with the work
 // throws a busy node out.
@@ -74,14 +75,17 @@ func KeepAlive(ctx context.Context, r NodeRegistry, node string, cfg KeepAliveCo
 
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
+	// Not cancelled with ctx: a heartbeat that was given up could still reach
+	// the store, after the node has left.
+	detached := context.WithoutCancel(ctx)
 	for ctx.Err() == nil {
-		beat(ctx, r, node, interval, cfg.Observer)
+		beat(detached, r, node, interval, cfg.Observer)
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:
 		}
 	}
-	leave(context.WithoutCancel(ctx), r, node, interval, cfg.Observer)
+	leave(detached, r, node, interval, cfg.Observer)
 	return context.Cause(ctx)
 }
 
@@ -89,8 +93,7 @@ func beat(ctx context.Context, r NodeRegistry, node string, timeout time.Duratio
 	call, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	began := time.Now()
-	err := r.Heartbeat(call, node)
-	if err != nil && ctx.Err() == nil { // an end of ctx is no failure of the heartbeat
+	if err := r.Heartbeat(call, node); err != nil {
 		observe.Emit(Event{Kind: EventFailed, Name: node, Took: time.Since(began), Err: fmt.Errorf("heartbeat: %w", err)})
 	}
 }

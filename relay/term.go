@@ -56,6 +56,8 @@ type termState struct {
 	onLost func(cause error) // called once, without mu
 	over   chan struct{}     // closed when the term is over
 
+	telling sync.WaitGroup // onLost, which may run on the timer's goroutine
+
 	mu       sync.Mutex    // guards what follows
 	sent     trust.Instant // just before the last answered request was sent
 	progress trust.Instant
@@ -143,16 +145,28 @@ func (s *termState) update(change func(now trust.Instant)) bool {
 
 // lose ends the term before its holder gave it up.
 func (s *termState) lose(cause error) {
-	if s.end(cause) {
+	s.mu.Lock()
+	first := s.endLocked(cause)
+	if first {
+		s.telling.Add(1) // under mu: whoever ends the term after us waits for it
+	}
+	s.mu.Unlock()
+	if first {
+		defer s.telling.Done()
 		s.onLost(cause)
 	}
 }
 
-// end ends the term for ever and cancels its context with cause. It returns
-// false if the term was over already.
-func (s *termState) end(cause error) bool {
+// end ends the term in good order.
+func (s *termState) end(cause error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.endLocked(cause)
+}
+
+// endLocked ends the term for ever and cancels its context with cause. It
+// returns false if the term was over already. The caller holds mu.
+func (s *termState) endLocked(cause error) bool {
 	if s.ended() {
 		return false
 	}

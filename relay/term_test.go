@@ -35,27 +35,31 @@ func TestTerm_TheZeroTermIsNotValid(t *testing.T) {
 }
 
 func TestTerm_IsOverWhenTrustHasRunOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		spy, log := newSpyStore(), &eventLog{}
-		spy.request = failFrom(2)
-		ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-		granted := time.Now()
-		e := newLeaseElector(t, spy, relay.LeaseElectorConfig{Observer: log.observe})
-		err := e.Run(ctx, "reports", func(led context.Context, term relay.Term) error {
-			defer cancel()
-			<-led.Done()
-			require.Equal(t, 27*time.Second, time.Since(granted), "trustedUntil = attemptStart + TTL − margin")
-			require.ErrorIs(t, context.Cause(led), relay.ErrLost)
-			require.False(t, term.Valid())
-			lease, err := spy.LeaseStore.Current(context.Background(), "reports")
-			require.NoError(t, err, "the leader's context ends before its lease does")
-			require.Equal(t, term.Token(), lease.Token)
-			return nil
-		})
-		require.ErrorIs(t, err, context.Canceled)
-		require.Len(t, log.of(relay.EventLost), 1)
-		require.Equal(t, relay.Token(1), log.of(relay.EventLost)[0].Token)
+	for _, stallAfter := range []time.Duration{0, time.Hour} { // progress is no replacement for renewals
+		synctest.Test(t, func(t *testing.T) { trustRunsOut(t, stallAfter) })
+	}
+}
+
+func trustRunsOut(t *testing.T, stallAfter time.Duration) {
+	spy, log := newSpyStore(), &eventLog{}
+	spy.request = failFrom(2)
+	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+	granted := time.Now()
+	e := newLeaseElector(t, spy, relay.LeaseElectorConfig{Observer: log.observe, StallAfter: stallAfter})
+	err := e.Run(ctx, "reports", func(led context.Context, term relay.Term) error {
+		defer cancel()
+		<-led.Done()
+		require.Equal(t, 27*time.Second, time.Since(granted), "trustedUntil = attemptStart + TTL − margin")
+		require.ErrorIs(t, context.Cause(led), relay.ErrLost)
+		require.False(t, term.Valid())
+		lease, err := spy.LeaseStore.Current(context.Background(), "reports")
+		require.NoError(t, err, "the leader's context ends before its lease does")
+		require.Equal(t, term.Token(), lease.Token)
+		return nil
 	})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Len(t, log.of(relay.EventLost), 1)
+	require.Equal(t, relay.Token(1), log.of(relay.EventLost)[0].Token)
 }
 
 func TestTerm_ValidDoesNotWaitForTheTimer(t *testing.T) {
@@ -238,9 +242,37 @@ func TestTerm_ARenewalAnsweredWithAnotherTokenEndsIt(t *testing.T) {
 			return errors.New("stopped")
 		})
 		require.NoError(t, err, "after a loss Run campaigns again, whatever the work returned")
-		require.Equal(t, []relay.Token{1, 41}, terms, "the raised lease was released, and the next grant is a new term")
-		require.ErrorContains(t, log.of(relay.EventLost)[0].Err, "a renewal of token 1 was answered with token 40")
+		require.Equal(t, []relay.Token{1, 42}, terms, "the raised lease was released, and the next grant is a new term")
+		require.ErrorContains(t, log.of(relay.EventLost)[0].Err, "was answered with token 41")
 	})
+}
+
+func TestTerm_ARenewalAnsweredWithSomebodyElsesLeaseEndsIt(t *testing.T) {
+	for name, change := range map[string]func(*relay.Lease){
+		"a lower token": func(l *relay.Lease) { l.Token-- },
+		"another owner": func(l *relay.Lease) { l.Owner = "somebody else" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				spy := newSpyStore()
+				spy.request = func(n int, ask func() (relay.Lease, error)) (relay.Lease, error) {
+					lease, err := ask()
+					if n == 2 {
+						change(&lease)
+					}
+					return lease, err
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+				_ = newLeaseElector(t, spy, relay.LeaseElectorConfig{}).Run(ctx, "reports", func(led context.Context, term relay.Term) error {
+					defer cancel()
+					<-led.Done()
+					require.ErrorIs(t, context.Cause(led), relay.ErrLost)
+					require.Equal(t, spy.made("request")[1].at, time.Now(), "at the answer, not at the end of the trust")
+					return nil
+				})
+			})
+		})
+	}
 }
 
 func TestTerm_ARefusedRenewalEndsItAtOnce(t *testing.T) {

@@ -2,12 +2,15 @@ package memory
 
 import "time"
 
-// wallClock returns now, or time.Now for nil, without monotonic readings. With
-// them a comparison would follow the process's own monotonic clock, and a store
-// has only one clock to show to everybody.
-func wallClock(now func() time.Time) func() time.Time {
-	if now == nil {
-		now = time.Now
+// clock tells a store's time; nil is time.Now.
+type clock func() time.Time
+
+// time has no monotonic reading. With one a comparison would follow the
+// process's own monotonic clock, and a store has only one clock to show to
+// everybody.
+func (c clock) time() time.Time {
+	if c == nil {
+		return time.Now().Round(0)
 	}
-	return func() time.Time { return now().Round(0) }
+	return c().Round(0)
 }

@@ -15,12 +15,13 @@ var (
 	_ relay.ReleaseWaiter = (*LeaseStore)(nil)
 )
 
-// LeaseStore keeps leases for the goroutines that share it. Use NewLeaseStore.
+// LeaseStore keeps leases for the goroutines that share it. The zero value is
+// ready, on time.Now; a LeaseStore must not be copied.
 //
 // Whether a lease is live depends on its record and the clock alone: it is
 // while now < ExpiresAt. No timer is behind it.
 type LeaseStore struct {
-	now func() time.Time
+	now clock
 
 	mu   sync.Mutex // guards rows, and each row in it
 	rows map[string]*row
@@ -43,7 +44,7 @@ func (r *row) live(now time.Time) bool { return now.Before(r.lease.ExpiresAt) }
 // for nil. now is called from any goroutine, one call at a time; it must not
 // call the store.
 func NewLeaseStore(now func() time.Time) *LeaseStore {
-	return &LeaseStore{now: wallClock(now), rows: make(map[string]*row)}
+	return &LeaseStore{now: now}
 }
 
 // TryAcquireOrRenew grants the role if no lease of it is live, extends the
@@ -61,13 +62,13 @@ func (s *LeaseStore) TryAcquireOrRenew(ctx context.Context, role, owner string, 
 	defer s.mu.Unlock()
 	// Read inside the lock: a caller that had to wait for it must not be judged
 	// by the time at which it began to wait.
-	now := s.now()
+	now := s.now.time()
 	r := s.row(role)
 	switch {
 	case r.live(now) && r.lease.Owner != owner:
 		return relay.Lease{}, &relay.HeldError{Lease: r.lease}
 	case r.live(now):
-		// An extension keeps the token.
+		// A renewal keeps the token.
 	case r.lease.Token == relay.MaxToken:
 		return relay.Lease{}, fmt.Errorf("%w: role %q", relay.ErrTokensExhausted, role)
 	default:
@@ -83,6 +84,9 @@ func (s *LeaseStore) TryAcquireOrRenew(ctx context.Context, role, owner string, 
 func (s *LeaseStore) row(role string) *row {
 	r := s.rows[role]
 	if r == nil {
+		if s.rows == nil {
+			s.rows = make(map[string]*row)
+		}
 		r = &row{lease: relay.Lease{Role: role}}
 		s.rows[role] = r
 	}
@@ -103,7 +107,7 @@ func (s *LeaseStore) Release(ctx context.Context, lease relay.Lease) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.rows[lease.Role]
-	if r == nil || !r.live(s.now()) || r.lease.Owner != lease.Owner || r.lease.Token != lease.Token {
+	if r == nil || !r.live(s.now.time()) || r.lease.Owner != lease.Owner || r.lease.Token != lease.Token {
 		return fmt.Errorf("%w: role %q by %q with token %d", relay.ErrNotHeld, lease.Role, lease.Owner, lease.Token)
 	}
 	r.lease.ExpiresAt = time.Time{}
@@ -125,7 +129,7 @@ func (s *LeaseStore) Current(ctx context.Context, role string) (relay.Lease, err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.rows[role]
-	if r == nil || !r.live(s.now()) {
+	if r == nil || !r.live(s.now.time()) {
 		return relay.Lease{}, fmt.Errorf("%w: role %q", relay.ErrNotHeld, role)
 	}
 	return r.lease, nil
@@ -133,9 +137,11 @@ func (s *LeaseStore) Current(ctx context.Context, role string) (relay.Lease, err
 
 // AdvanceToken makes the next grant of a role carry at least atLeast + 1, for
 // stores that have forgotten tokens which a resource remembers. A token that is
-// already higher stays, and so does the expiry of a live lease: its holder's
-// next extension is answered with the raised token. 0 does nothing; below 0 is
-// relay.ErrInvalidToken.
+// already as high stays, and so does the expiry of a live lease: its holder's
+// next renewal is answered with the raised token. That is atLeast + 1 too, since
+// a candidate whose grant was not answered will take the renewal for the grant,
+// and must not lead under a token that the resource has seen. 0 does nothing;
+// below 0 is relay.ErrInvalidToken.
 func (s *LeaseStore) AdvanceToken(ctx context.Context, role string, atLeast relay.Token) error {
 	if err := relay.ValidateName(role); err != nil {
 		return err
@@ -149,7 +155,13 @@ func (s *LeaseStore) AdvanceToken(ctx context.Context, role string, atLeast rela
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.row(role)
-	r.lease.Token = max(r.lease.Token, atLeast)
+	switch {
+	case r.lease.Token >= atLeast:
+	case r.live(s.now.time()) && atLeast < relay.MaxToken:
+		r.lease.Token = atLeast + 1
+	default:
+		r.lease.Token = atLeast
+	}
 	return nil
 }
 
@@ -182,7 +194,7 @@ func (s *LeaseStore) nextRelease(role string) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.rows[role]
-	if r == nil || !r.live(s.now()) {
+	if r == nil || !r.live(s.now.time()) {
 		return nil
 	}
 	if r.released == nil {

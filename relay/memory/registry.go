@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -16,10 +17,12 @@ var _ relay.NodeRegistry = (*NodeRegistry)(nil)
 // is deleted. It has lapsed long before; only the name would still take room.
 const forgetAfter = 10
 
-// NodeRegistry lists the nodes that send heartbeats to it. Use NewNodeRegistry.
+// NodeRegistry lists the nodes that send heartbeats to it. The zero value is
+// ready, on time.Now and with relay.DefaultLivenessTTL; a NodeRegistry must not
+// be copied.
 type NodeRegistry struct {
-	ttl time.Duration
-	now func() time.Time
+	ttl time.Duration // 0 is relay.DefaultLivenessTTL
+	now clock
 
 	mu    sync.Mutex           // guards beats
 	beats map[string]time.Time // the last heartbeat of each node
@@ -30,11 +33,10 @@ type NodeRegistry struct {
 // relay.DefaultLivenessTTL. The clock is now, or time.Now for nil; it is called
 // from any goroutine, one call at a time, and must not call the registry.
 func NewNodeRegistry(livenessTTL time.Duration, now func() time.Time) *NodeRegistry {
-	if livenessTTL <= 0 {
-		livenessTTL = relay.DefaultLivenessTTL
-	}
-	return &NodeRegistry{ttl: livenessTTL, now: wallClock(now), beats: make(map[string]time.Time)}
+	return &NodeRegistry{ttl: max(livenessTTL, 0), now: now}
 }
+
+func (r *NodeRegistry) livenessTTL() time.Duration { return cmp.Or(r.ttl, relay.DefaultLivenessTTL) }
 
 // Heartbeat says that node is alive now. It also forgets the nodes whose last
 // heartbeat is more than ten liveness TTLs old.
@@ -47,10 +49,13 @@ func (r *NodeRegistry) Heartbeat(ctx context.Context, node string) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.now()
+	now := r.now.time()
 	maps.DeleteFunc(r.beats, func(_ string, beat time.Time) bool {
-		return now.Sub(beat)/forgetAfter > r.ttl // not ttl * forgetAfter, which can overflow
+		return now.Sub(beat)/forgetAfter > r.livenessTTL() // not ttl * forgetAfter, which can overflow
 	})
+	if r.beats == nil {
+		r.beats = make(map[string]time.Time)
+	}
 	r.beats[node] = now
 	return nil
 }
@@ -78,10 +83,10 @@ func (r *NodeRegistry) LiveNodes(ctx context.Context) ([]string, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.now()
+	now := r.now.time()
 	live := make([]string, 0, len(r.beats))
 	for node, beat := range r.beats {
-		if now.Sub(beat) <= r.ttl {
+		if now.Sub(beat) <= r.livenessTTL() {
 			live = append(live, node)
 		}
 	}

@@ -325,6 +325,13 @@ func TestCheckLeaseStore_RejectsEachBrokenAdapterByTheRuleItBreaks(t *testing.T)
 			}
 			return good(ctx, role, atLeast)
 		}))
+	breaks(raises, "AdvanceToken that gives a live lease a used token", advancing(
+		func(ctx context.Context, w *world, role string, atLeast relay.Token, good advanceFunc) error {
+			if _, err := w.Current(ctx, role); err == nil && atLeast > 0 {
+				atLeast--
+			}
+			return good(ctx, role, atLeast)
+		}))
 	breaks(raises, "AdvanceToken that extends the lease", advancing(
 		func(ctx context.Context, w *world, role string, atLeast relay.Token, good advanceFunc) error {
 			if now, err := w.Current(ctx, role); err == nil {

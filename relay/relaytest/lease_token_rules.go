@@ -28,14 +28,22 @@ var tokenRules = []rule[LeaseStoreSubject]{
 		s.needsAdvance(tr)
 		lease := tr.grant(s.A, alice, 1, "the first token of a role is 1")
 		tr.advance(s, 7)
-		raised := lease
-		raised.Token = 7
-		tr.current(s.B, raised)
-		tr.held(s.B, bob, raised)
-		tr.notHeld(s.A.Release(tr.ctx, lease), "the role stands at a higher token than this lease")
-		renewed := tr.grant(s.A, alice, 7, "the next renewal is answered with the raised token")
+		raised, err := s.B.Current(tr.ctx, role)
+		if err != nil {
+			tr.fail("Current: %v; want alice's lease: AdvanceToken does not end it", err)
+		}
+		// A candidate whose grant was not answered takes its renewal for the
+		// grant. It must not lead under a token that was used before.
+		if raised.Token <= 7 {
+			tr.fail("the live lease has token %d after AdvanceToken(7): want more than 7, which a resource may have seen", raised.Token)
+		}
+		lease.Token, raised.Token = raised.Token, lease.Token
+		tr.current(s.B, lease) // as it was, but for the token
+		tr.held(s.B, bob, lease)
+		tr.notHeld(s.A.Release(tr.ctx, raised), "the role stands at a higher token than this lease")
+		renewed := tr.grant(s.A, alice, lease.Token, "the next renewal is answered with the raised token")
 		tr.release(s.A, renewed)
-		tr.grant(s.B, bob, 8, "each grant carries the role's previous token plus one")
+		tr.grant(s.B, bob, lease.Token+1, "each grant carries the role's previous token plus one")
 	}},
 	{"AdvanceToken by 0 does nothing and below 0 is refused", func(tr *trial, s LeaseStoreSubject) {
 		s.needsAdvance(tr)
