@@ -11,9 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/relay-samples/relay-go/internal/pgtest"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -34,6 +37,8 @@ func TestChild(t *testing.T) {
 		panic("a test that panics")
 	case "exit":
 		os.Exit(3)
+	case "stay": // to be killed
+		_, _ = io.Copy(io.Discard, os.Stdin)
 	case "wait": // to be killed, while a process it started lives on
 		grandchild := exec.Command("sleep", "300")
 		require.NoError(t, grandchild.Start())
@@ -106,6 +111,55 @@ func (r *running) line(t *testing.T, prefix string) string {
 	}
 	require.FailNow(t, "the child ended before it said "+prefix, r.before)
 	return ""
+}
+
+// asOrdinaryUser makes cmd run as a user who is not root, in tmp.
+func asOrdinaryUser(t *testing.T, cmd *exec.Cmd, tmp string) {
+	t.Helper()
+	cmd.Env = append(cmd.Env, "HOME=/nonexistent", "TMPDIR="+tmp)
+	if os.Geteuid() != 0 {
+		return
+	}
+	cmd.Path = ordinaryCopy(t, cmd.Path)
+	const nobody = 65534
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	cmd.Dir = "/"
+}
+
+// ordinaryCopy copies a program to where everybody may run it.
+func ordinaryCopy(t *testing.T, path string) string {
+	t.Helper()
+	binary, err := os.ReadFile(path)
+	require.NoError(t, err)
+	copied := filepath.Join(openDir(t), filepath.Base(path))
+	require.NoError(t, os.WriteFile(copied, binary, 0o755))
+	return copied
+}
+
+// tree tells when a command, and whatever it started, has ended.
+type tree struct {
+	t    *testing.T
+	left *os.File // ends with the last process that has inherited its other end
+	in   *os.File
+}
+
+// treeOf is called before cmd starts.
+func treeOf(t *testing.T, cmd *exec.Cmd) *tree {
+	t.Helper()
+	left, in, err := os.Pipe()
+	require.NoError(t, err)
+	t.Cleanup(func() { _, _ = left.Close(), in.Close() })
+	// Descriptor 3 is replaced in installed.sh; nobody touches 4.
+	cmd.ExtraFiles = []*os.File{in, in}
+	return &tree{t: t, left: left, in: in}
+}
+
+// gone awaits the end. The command itself has ended.
+func (tr *tree) gone() bool {
+	_ = tr.in.Close()
+	assert.NoError(tr.t, tr.left.SetReadDeadline(time.Now().Add(2*time.Minute)))
+	_, err := io.Copy(io.Discard, tr.left)
+	return assert.NoError(tr.t, err, "a process was left behind")
 }
 
 // openDir is a directory that the unprivileged user can enter, too.

@@ -24,8 +24,9 @@ import (
 const (
 	defaultImage = "postgres:17-alpine"
 
-	// containerTimeout bounds creating and starting it; the image is there.
-	containerTimeout = time.Minute
+	// containerTimeout bounds creating and starting it on a busy machine; the
+	// image is there.
+	containerTimeout = 2 * time.Minute
 
 	serverPort = "5432/tcp"
 )
@@ -42,7 +43,7 @@ func startContainer(ctx context.Context, opts options) (srv *Server, err error) 
 	log.SetDefault(log.NewNoopLogger())
 	image := cmp.Or(os.Getenv(EnvImage), defaultImage)
 
-	e, err := findEngine(ctx)
+	e, err := findEngine(ctx, opts.forced)
 	if err != nil {
 		return nil, err
 	}

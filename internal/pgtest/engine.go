@@ -10,21 +10,27 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
+	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/client"
 	"github.com/testcontainers/testcontainers-go"
 )
 
 const (
-	// engineTimeout bounds finding out whether an engine answers.
-	engineTimeout = 3 * time.Second
+	// These bound finding out whether an engine answers. A person who forces this
+	// way gets more patience, here and below.
+	engineTimeout       = 3 * time.Second
+	engineTimeoutForced = 30 * time.Second
 
 	// A pull is given up when the registry has not answered after firstAnswer,
-	// or later says nothing for pullSilence. A person who forces this way gets
-	// more patience.
+	// or later says nothing for pullSilence.
 	firstAnswer       = 4 * time.Second
 	firstAnswerForced = 30 * time.Second
 	pullSilence       = 15 * time.Second
 	pullTimeout       = 5 * time.Minute
+
+	// neverStarted is the age at which a container that did not start has lost
+	// the process that made it, also when the engine's clock is not quite ours.
+	neverStarted = 10 * time.Minute
 
 	// endsLabel marks our containers. Its value is the Unix time at which the
 	// container's own limit has ended it.
@@ -37,9 +43,13 @@ const (
 // engine is a Docker engine that answers.
 type engine struct{ client *client.Client }
 
-// findEngine looks where Testcontainers looks, but for a few seconds at most.
-func findEngine(ctx context.Context) (*engine, error) {
-	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
+// findEngine looks where Testcontainers looks, but for a bounded time.
+func findEngine(ctx context.Context, forced bool) (*engine, error) {
+	patience := engineTimeout
+	if forced {
+		patience = engineTimeoutForced
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	// Before anything else of Testcontainers, which reads its settings once.
 	if os.Getenv(reaperOff) == "" && !reaperPresent(ctx) {
@@ -139,8 +149,9 @@ func (e *engine) pull(ctx context.Context, image string, patience time.Duration)
 }
 
 // sweep removes containers of earlier runs that outlived their own limit, for
-// example because the engine was restarted. It leaves the containers of tests
-// that run now alone: their limits are not over.
+// example because the engine was restarted, and those that never started,
+// because their process was killed before. It leaves the containers of tests
+// that run now alone.
 func (e *engine) sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, engineTimeout)
 	defer cancel()
@@ -152,7 +163,8 @@ func (e *engine) sweep(ctx context.Context) {
 	}
 	for _, c := range list.Items {
 		ends, err := strconv.ParseInt(c.Labels[endsLabel], 10, 64)
-		if err == nil && time.Since(time.Unix(ends, 0)) > time.Minute {
+		over := err == nil && time.Since(time.Unix(ends, 0)) > time.Minute
+		if over || c.State == container.StateCreated && time.Since(time.Unix(c.Created, 0)) > neverStarted {
 			_, _ = e.client.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 //go:embed installed.sh
@@ -36,20 +37,17 @@ func startInstalled(ctx context.Context, _ options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir, err := workDir(cred)
-	if err != nil {
-		return nil, err
-	}
+	dir := workDir(cred)
 	c, err := startCluster(bin, dir, cred)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, err
 	}
 	dsn := (&url.URL{
 		Scheme: "postgres",
 		Path:   "/postgres",
-		RawQuery: url.Values{
+		RawQuery: encodeQuery(url.Values{
 			"host": {dir}, "port": {"5432"}, "user": {"postgres"}, "sslmode": {"disable"},
-		}.Encode(),
+		}),
 	}).String()
 	if err := c.awaitReady(ctx, dsn); err != nil {
 		return nil, errors.Join(err, c.stop())
@@ -89,9 +87,13 @@ func startCluster(bin, dir string, cred *syscall.Credential) (*cluster, error) {
 	return &cluster{cmd: cmd, alive: alive, status: status}, nil
 }
 
-// awaitReady returns when the server answers, or with what the script said
-// when it ended first.
+// awaitReady returns when the server takes a session or refuses it for good, or
+// with what the script said when it ended first.
 func (c *cluster) awaitReady(ctx context.Context, dsn string) error {
+	cfg, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, clusterTimeout)
 	defer cancel()
 	ended := make(chan string, 1)
@@ -108,9 +110,13 @@ func (c *cluster) awaitReady(ctx context.Context, dsn string) error {
 		_ = c.status.SetReadDeadline(time.Time{})
 	}()
 	for {
-		conn, err := pgx.Connect(ctx, dsn)
+		conn, err := pgx.ConnectConfig(ctx, cfg)
 		if err == nil {
 			return conn.Close(ctx)
+		}
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) && !startingUp(err) {
+			return fmt.Errorf("the cluster is of no use: %w", err)
 		}
 		select {
 		case said := <-ended:

@@ -3,11 +3,15 @@
 # however it ends. Standard output tells the server's process id; when this
 # script ends, nothing is left, and what went wrong stands on standard output.
 #
-# Arguments: the directory of PostgreSQL's programs, a directory to work in.
+# Arguments: the directory of PostgreSQL's programs, a directory to make and work
+# in.
 bin=$1
 dir=$2
 cd / || exit
 trap '' PIPE # nobody may be left to read what we say; the files still go
+
+# Here, not by the test process: that could be killed between this and our start.
+mkdir -m 700 "$dir" 2>&1 || exit
 
 fail() {
 	echo "$1:"
@@ -26,7 +30,10 @@ postgres=$!
 echo "$postgres"
 
 # The shell gives a background process /dev/null to read; 3 is the real input.
-{ cat <&3 && kill -QUIT "$postgres"; } >/dev/null 2>&1 &
+# It also starts it with SIGQUIT ignored, so that a signal which comes before
+# postgres has installed its handler is lost: repeat it. The process id stays
+# postgres's: as soon as we have waited for that, we kill the guard.
+{ cat <&3; while kill -QUIT "$postgres"; do sleep 0.1; done; } >/dev/null 2>&1 &
 guard=$!
 
 wait "$postgres"

@@ -4,16 +4,20 @@ package pgtest_test
 
 import (
 	"io"
+	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/relay-samples/relay-go/internal/pgtest"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -21,18 +25,27 @@ const forceInstalled = pgtest.EnvWay + "=installed"
 
 func itoa(port uint16) string { return strconv.Itoa(int(port)) }
 
-// needInstalled skips a test about the installed way where it cannot work.
-func needInstalled(t *testing.T) {
+// needInstalled returns a directory of PostgreSQL's programs, or skips a test
+// about the installed way where it cannot work.
+func needInstalled(t *testing.T) (bin string) {
 	t.Helper()
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+	dirs, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
+	for _, dir := range append(dirs, filepath.SplitList(os.Getenv("PATH"))...) {
 		if _, err := os.Stat(filepath.Join(dir, "initdb")); err == nil {
-			found = append(found, dir)
+			return dir
 		}
 	}
-	if len(found) == 0 {
-		t.Skip("PostgreSQL's programs are not installed")
-	}
+	t.Skip("PostgreSQL's programs are not installed")
+	return ""
+}
+
+// requireNoDir awaits that a cluster's directory is gone.
+func requireNoDir(t *testing.T, dir string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(dir)
+		return os.IsNotExist(err)
+	}, 2*time.Minute, 5*time.Millisecond, "%s was left behind", dir)
 }
 
 func clusterDir(t *testing.T, dsn string) string {
@@ -56,10 +69,7 @@ func postmaster(t *testing.T, dir string) int {
 // requireGone awaits that nothing is left of a cluster. The files go last.
 func requireGone(t *testing.T, dir string, pid int) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(dir)
-		return os.IsNotExist(err)
-	}, time.Minute, 5*time.Millisecond, "%s was left behind", dir)
+	requireNoDir(t, dir)
 	require.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "postgres was left behind")
 }
 
@@ -72,10 +82,7 @@ func TestInstalled_NothingIsLeftWhenTheTestBinaryEnds(t *testing.T) {
 			process := start(t, child(t, mode, forceInstalled))
 			dir := clusterDir(t, process.line(t, "dsn: "))
 			_ = process.cmd.Wait()
-			require.Eventually(t, func() bool {
-				_, err := os.Stat(dir)
-				return os.IsNotExist(err)
-			}, time.Minute, 5*time.Millisecond, "%s was left behind", dir)
+			requireNoDir(t, dir)
 		})
 	}
 }
@@ -99,29 +106,95 @@ func TestInstalled_NothingIsLeftAfterKill9(t *testing.T) {
 	require.NoError(t, syscall.Kill(grandchild, 0), "a process the test had started lives, and does not hold the server")
 }
 
-func TestInstalled_NothingIsLeftWhenKilledDuringInitdb(t *testing.T) {
-	t.Parallel()
+// halting makes programs of which one, where it says "halt", tells its
+// directory and waits to be told to go on. It returns the way to find them.
+func halting(t *testing.T, initdb, postgres string) (env string, halted func() (dir string), goOn func()) {
+	t.Helper()
 	fake := openDir(t)
-	require.NoError(t, syscall.Mkfifo(filepath.Join(fake, "in"), 0o666))
-	require.NoError(t, os.Chmod(filepath.Join(fake, "in"), 0o666))
+	fifo := filepath.Join(fake, "fifo")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o666))
+	require.NoError(t, os.Chmod(fifo, 0o666))
+	halt := `halt() { for a; do case $a in --pgdata=*|/*/data) echo "${a#--pgdata=}";; esac; done >"` + fifo + `"; read -r _ <"` + fifo + `"; }` + "\n"
 	program(t, filepath.Join(fake, "pg_config"), `echo "`+fake+`"`)
-	// It tells its directory, and then fails once told to go on.
-	program(t, filepath.Join(fake, "initdb"), `echo "$1" >"`+fake+`/in"; read -r _ <"`+fake+`/in"; exit 1`)
-	program(t, filepath.Join(fake, "postgres"), "exit 1")
+	program(t, filepath.Join(fake, "initdb"), halt+initdb)
+	program(t, filepath.Join(fake, "postgres"), halt+postgres)
+	halted = func() string {
+		said, err := os.ReadFile(fifo) // waits for the writer
+		require.NoError(t, err)
+		dir := filepath.Dir(strings.TrimSpace(string(said)))
+		require.DirExists(t, dir)
+		return dir
+	}
+	goOn = func() { require.NoError(t, os.WriteFile(fifo, []byte("go on\n"), 0)) }
+	return "PATH=" + fake + ":" + os.Getenv("PATH"), halted, goOn
+}
 
-	process := start(t, child(t, "end", forceInstalled, "PATH="+fake+":"+os.Getenv("PATH")))
-	said, err := os.ReadFile(filepath.Join(fake, "in")) // waits for the writer
+func TestInstalled_NothingIsLeftWhenKilledWhileItStarts(t *testing.T) {
+	t.Parallel()
+	bin := needInstalled(t)
+	initdb, postgres := `"`+bin+`/initdb" "$@"`, `exec "`+bin+`/postgres" "$@"`
+	for at, programs := range map[string][2]string{
+		"initdb that fails":         {`halt "$@"; exit 1`, "exit 1"},
+		"the beginning of initdb":   {`halt "$@"; ` + initdb, postgres},
+		"the end of initdb":         {initdb + ` && halt "$@"`, postgres},
+		"the beginning of postgres": {initdb, `halt "$@"; ` + postgres},
+	} {
+		t.Run(at, func(t *testing.T) {
+			t.Parallel()
+			env, halted, goOn := halting(t, programs[0], programs[1])
+			cmd := child(t, "end", forceInstalled, env)
+			tree := treeOf(t, cmd)
+			process := start(t, cmd)
+			dir := halted()
+			require.NoError(t, process.cmd.Process.Kill())
+			_ = process.cmd.Wait()
+
+			// By now the guard has sent its first signal, which nobody hears.
+			time.Sleep(300 * time.Millisecond)
+			goOn()
+			tree.gone()
+			require.NoDirExists(t, dir)
+		})
+	}
+}
+
+func TestInstalled_NothingIsLeftWhenKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	needInstalled(t)
+	server := serverCommand(t)
+	if os.Geteuid() == 0 {
+		server = ordinaryCopy(t, server)
+	}
+	tmp := openDir(t)
+	require.NoError(t, os.Chmod(tmp, 0o777))
+
+	const rounds = 10 // at once
+	var done sync.WaitGroup
+	for i := range rounds {
+		cmd := child(t, "stay", forceInstalled)
+		asOrdinaryUser(t, cmd, tmp)
+		if i%2 == 1 {
+			cmd.Path, cmd.Args = server, []string{server}
+		}
+		stdin, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		defer stdin.Close()
+		tree := treeOf(t, cmd)
+		require.NoError(t, cmd.Start())
+		moment := time.Duration(i)*400*time.Millisecond + rand.N(400*time.Millisecond)
+		done.Go(func() {
+			time.Sleep(moment)
+			assert.NoError(t, cmd.Process.Kill())
+			_ = cmd.Wait()
+			if !tree.gone() {
+				t.Logf("killed after %v", moment)
+			}
+		})
+	}
+	done.Wait()
+	left, err := filepath.Glob(filepath.Join(tmp, "*"))
 	require.NoError(t, err)
-	dir := filepath.Dir(strings.TrimPrefix(strings.TrimSpace(string(said)), "--pgdata="))
-	require.DirExists(t, dir)
-	require.NoError(t, process.cmd.Process.Kill())
-	_ = process.cmd.Wait()
-
-	require.NoError(t, os.WriteFile(filepath.Join(fake, "in"), []byte("go on\n"), 0))
-	require.Eventually(t, func() bool {
-		_, err := os.Stat(dir)
-		return os.IsNotExist(err)
-	}, time.Minute, 5*time.Millisecond, "%s was left behind", dir)
+	require.Empty(t, left, "files were left behind")
 }
 
 func TestInstalled_SaysWhatInitdbSaid(t *testing.T) {
@@ -177,27 +250,61 @@ func TestInstalled_NobodyElseMayEnter(t *testing.T) {
 	require.Empty(t, ask[string](t, open(t, srv.URL), "show listen_addresses"))
 }
 
-func TestInstalled_WorksAsAnOrdinaryUser(t *testing.T) {
+func TestInstalled_WorksAsAnOrdinaryUserWhateverTheTemporaryDirectoryIsCalled(t *testing.T) {
 	t.Parallel()
 	needInstalled(t)
-	if os.Geteuid() != 0 {
-		t.Skip("every other test shows it: they run as an ordinary user")
+	base := openDir(t)
+	pad := func(length int) string { return strings.Repeat("x", length-len(base)-1) }
+	for name, usable := range map[string]bool{
+		"plain":          true,
+		"a space+a plus": true,
+		pad(70):          true,
+		pad(71):          false,
+		pad(80):          false, // too long for some systems' sockets
+		pad(200):         false,
+		"a,comma":        false,
+		`a"quote`:        false,
+	} {
+		t.Run(strconv.Itoa(len(base)+1+len(name))+" bytes "+name[:1], func(t *testing.T) {
+			t.Parallel()
+			tmp := filepath.Join(base, name)
+			require.NoError(t, os.Mkdir(tmp, 0o777))
+			require.NoError(t, os.Chmod(tmp, 0o777))
+			cmd := child(t, "end", forceInstalled)
+			asOrdinaryUser(t, cmd, tmp)
+			said, err := output(t, cmd)
+			require.NoError(t, err, said)
+			require.Contains(t, said, "--- PASS: TestChild")
+			if !usable {
+				tmp = "/tmp"
+			}
+			require.Regexp(t, "using installed: .* in "+regexp.QuoteMeta(tmp)+"/pgtest-[a-z0-9]+\n", said)
+		})
 	}
-	dir := openDir(t)
-	copied := filepath.Join(dir, "pgtest.test")
-	self, err := os.Executable()
-	require.NoError(t, err)
-	binary, err := os.ReadFile(self)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(copied, binary, 0o755))
+}
 
-	const nobody = 65534
-	require.NoError(t, os.Chmod(dir, 0o777))
-	cmd := child(t, "end", forceInstalled, "HOME=/nonexistent", "TMPDIR="+dir)
-	cmd.Path, cmd.Dir = copied, dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+func TestInstalled_SaysThatItCannotMakeItsDirectory(t *testing.T) {
+	t.Parallel()
+	needInstalled(t)
+	cmd := child(t, "end", forceInstalled)
+	asOrdinaryUser(t, cmd, "/nonexistent")
 	said, err := output(t, cmd)
 	require.NoError(t, err, said)
-	require.Contains(t, said, "using installed: ")
-	require.Contains(t, said, "--- PASS: TestChild")
+	require.Contains(t, said, "--- SKIP: TestChild")
+	require.Regexp(t, "installed: mkdir: .*/nonexistent", said)
+}
+
+func TestInstalled_DoesNotWaitForAServerThatRefusesForGood(t *testing.T) {
+	t.Parallel()
+	bin := needInstalled(t)
+	fake := openDir(t)
+	program(t, filepath.Join(fake, "pg_config"), `echo "`+fake+`"`)
+	program(t, filepath.Join(fake, "initdb"), `exec "`+bin+`/initdb" "$@" --username=somebody`)
+	program(t, filepath.Join(fake, "postgres"), `exec "`+bin+`/postgres" "$@"`)
+
+	said, err := output(t, child(t, "end", forceInstalled, "PATH="+fake+":"+os.Getenv("PATH")))
+	require.NoError(t, err, said)
+	require.Contains(t, said, "--- SKIP: TestChild")
+	require.Contains(t, said, `the cluster is of no use`)
+	require.Contains(t, said, `role "postgres" does not exist`)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -144,9 +145,16 @@ func withDatabase(dsn, name string) (string, error) {
 		return "", fmt.Errorf("%s is not a URL", EnvURL) // err repeats the password
 	}
 	u.Path = "/" + name
-	query := u.Query()
-	query.Del("dbname")
-	query.Del("database")
-	u.RawQuery = query.Encode()
+	// The rest of the query stays as it is written.
+	query := slices.DeleteFunc(strings.Split(u.RawQuery, "&"), func(parameter string) bool {
+		key, _, _ := strings.Cut(parameter, "=")
+		return key == "dbname" || key == "database"
+	})
+	u.RawQuery = strings.Join(query, "&")
 	return u.String(), nil
+}
+
+// encodeQuery encodes a space as %20. In the URLs of PostgreSQL a + is a +.
+func encodeQuery(values url.Values) string {
+	return strings.ReplaceAll(values.Encode(), "+", "%20")
 }

@@ -128,6 +128,6 @@ func asRole(t *testing.T, dsn, rights string) string {
 	u.User = url.UserPassword(role, "secret")
 	query := u.Query()
 	query.Del("user")
-	u.RawQuery = query.Encode()
+	u.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
 	return u.String()
 }

@@ -3,7 +3,9 @@
 package pgtest_test
 
 import (
+	"bytes"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,10 +20,9 @@ import (
 // uselessEngine is a Docker engine that neither has the image nor gets it.
 func uselessEngine(t *testing.T) (dockerHost string) {
 	t.Helper()
-	dockerHost, _ = fakeEngine(t, func(w http.ResponseWriter, _ *http.Request) {
+	return fakeEngine(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusInternalServerError)
-	})
-	return dockerHost
+	}).host
 }
 
 func TestStart_TheNamedServerComesFirst(t *testing.T) {
@@ -42,6 +43,20 @@ func TestStart_TheNamedServerMayBeNamedByKeywords(t *testing.T) {
 	said, err := output(t, child(t, "end", pgtest.EnvURL+"="+keywords))
 	require.NoError(t, err, said)
 	require.Contains(t, said, "--- PASS: TestChild")
+}
+
+func TestStart_TheNamedServersParametersStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	u, err := url.Parse(pgtest.DSN(t))
+	require.NoError(t, err)
+	u.RawQuery += "&options=-c%20geqo%3Doff%20-c%20application_name%3Da+b&dbname=" + strings.Trim(u.Path, "/")
+	process := start(t, child(t, "stay", pgtest.EnvURL+"="+u.String()))
+	session := open(t, process.line(t, "dsn: "))
+	require.Equal(t, "off", ask[string](t, session, "show geqo"))
+	require.Equal(t, "a+b", ask[string](t, session, "show application_name"))
+	require.NotEqual(t, strings.Trim(u.Path, "/"), ask[string](t, session, "select current_database()"))
+	require.NoError(t, process.stdin.Close())
+	require.NoError(t, process.cmd.Wait())
 }
 
 func TestStart_GoesOnToTheNextWayAndSaysWhy(t *testing.T) {
@@ -127,16 +142,40 @@ func TestServerCommand_PassesOneServerOnAndStopsIt(t *testing.T) {
 func TestServerCommand_InstallsAServerWhenThereIsNone(t *testing.T) {
 	t.Parallel()
 	bin := serverCommand(t)
-	install := filepath.Join(t.TempDir(), "install")
+	fake := openDir(t)
+	install := filepath.Join(fake, "install")
 	program(t, install, "echo installing; exit 5")
+	program(t, filepath.Join(fake, "pg_config"), `echo "`+fake+`"`)
+	program(t, filepath.Join(fake, "initdb"), "exit 1")
+	program(t, filepath.Join(fake, "postgres"), "exit 1")
+	for way, times := range map[string]int{"installed": 1, "url": 0} {
+		cmd := child(t, "", pgtest.EnvWay+"="+way, "PATH="+fake+":"+os.Getenv("PATH"))
+		cmd.Path = bin
+		cmd.Args = []string{bin, "-install", install, "--", "true"}
+		said, err := output(t, cmd)
+		require.Error(t, err, said)
+		require.Equal(t, times, strings.Count(said, "installing"), said)
+		require.Contains(t, said, "no PostgreSQL for this test")
+	}
+}
 
-	cmd := child(t, "", pgtest.EnvWay+"=url")
-	cmd.Path = bin
-	cmd.Args = []string{bin, "-install", install, "--", "true"}
-	said, err := output(t, cmd)
-	require.Error(t, err, said)
-	require.Equal(t, 1, strings.Count(said, "installing"), said)
-	require.Contains(t, said, "no PostgreSQL for this test")
+func TestServerCommand_IsInterruptedWhileTheServerStarts(t *testing.T) {
+	t.Parallel()
+	programs := needInstalled(t)
+	bin := serverCommand(t)
+	env, halted, goOn := halting(t, `halt "$@"; exec "`+programs+`/initdb" "$@"`, `exec "`+programs+`/postgres" "$@"`)
+	cmd := child(t, "", forceInstalled, env)
+	cmd.Path, cmd.Args = bin, []string{bin, "--", "echo", "the command ran"}
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	require.NoError(t, cmd.Start())
+	dir := halted()
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	goOn()
+	require.Error(t, cmd.Wait(), said.String())
+	require.NotContains(t, said.String(), "the command ran")
+	require.Contains(t, said.String(), "pgtest-server: interrupt")
+	require.NoDirExists(t, dir)
 }
 
 func TestServerCommand_WithoutACommandServesUntilInterrupted(t *testing.T) {

@@ -3,17 +3,19 @@
 package pgtest
 
 import (
+	"crypto/rand"
 	"errors"
 	"os"
 	"os/user"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-// maxDir keeps the socket's path under the 103 bytes that the strictest
-// systems allow.
-const maxDir = 80
+// maxDir keeps the path of the socket, "/pgtest-" with ten letters and
+// "/.s.PGSQL.5432" longer, within the 103 bytes that the strictest systems allow.
+const maxDir = 70
 
 // unprivileged returns whom the cluster runs as: nil, which is ourselves, or
 // somebody else when we are root, as whom PostgreSQL refuses to run.
@@ -35,20 +37,15 @@ func unprivileged() (*syscall.Credential, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody")
 }
 
-// workDir makes the cluster's directory, which nobody else may enter.
-func workDir(cred *syscall.Credential) (string, error) {
+// workDir names a directory for a cluster, which does not exist yet.
+func workDir(cred *syscall.Credential) string {
 	base := os.TempDir()
-	if cred != nil || len(base) > maxDir {
-		base = "/tmp" // root's own may be closed to others
+	// Root's own may be closed to others, and a comma and a quote mean something
+	// in the names of directories for sockets.
+	if cred != nil || len(base) > maxDir || !filepath.IsAbs(base) || strings.ContainsAny(base, `,"`) {
+		base = "/tmp"
 	}
-	dir, err := os.MkdirTemp(base, "pgtest-")
-	if err != nil || cred == nil {
-		return dir, err
-	}
-	if err := os.Chown(dir, int(cred.Uid), int(cred.Gid)); err != nil {
-		return "", errors.Join(err, os.Remove(dir))
-	}
-	return dir, nil
+	return filepath.Join(base, "pgtest-"+strings.ToLower(rand.Text()[:10]))
 }
 
 // cleanEnv drops what would steer PostgreSQL's programs, and the locale.

@@ -57,9 +57,14 @@ func run(install string, command []string) (err error) {
 	}
 	defer func() { err = errors.Join(err, srv.Close()) }()
 	fmt.Fprintln(os.Stderr, "pgtest-server:", srv.Why)
+	select {
+	case s := <-signals: // while there was no command that it could end
+		return fmt.Errorf("pgtest-server: %v", s)
+	default:
+	}
 
 	if len(command) == 0 {
-		fmt.Printf("export DATABASE_URL='%s'\n", srv.URL)
+		fmt.Printf("export DATABASE_URL='%s'\n", strings.ReplaceAll(srv.URL, "'", `'\''`))
 		<-signals
 		return nil
 	}
