@@ -137,11 +137,11 @@ func (s *LeaseStore) Current(ctx context.Context, role string) (relay.Lease, err
 
 // AdvanceToken makes the next grant of a role carry at least atLeast + 1, for
 // stores that have forgotten tokens which a resource remembers. A token that is
-// already as high stays, and so does the expiry of a live lease: its holder's
-// next renewal is answered with the raised token. That is atLeast + 1 too, since
-// a candidate whose grant was not answered will take the renewal for the grant,
-// and must not lead under a token that the resource has seen. 0 does nothing;
-// below 0 is relay.ErrInvalidToken.
+// already higher stays, and so does the expiry of a live lease: its holder's
+// next renewal is answered with the raised token, which ends the term. That is
+// atLeast + 1 too, so that nobody goes on, or begins, under a token that the
+// resource may have seen: a candidate whose grant was not answered takes the
+// renewal for the grant. 0 does nothing; below 0 is relay.ErrInvalidToken.
 func (s *LeaseStore) AdvanceToken(ctx context.Context, role string, atLeast relay.Token) error {
 	if err := relay.ValidateName(role); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *LeaseStore) AdvanceToken(ctx context.Context, role string, atLeast rela
 	defer s.mu.Unlock()
 	r := s.row(role)
 	switch {
-	case r.lease.Token >= atLeast:
+	case r.lease.Token > atLeast:
 	case r.live(s.now.time()) && atLeast < relay.MaxToken:
 		r.lease.Token = atLeast + 1
 	default:

@@ -60,23 +60,61 @@ func (s *source) connect(ctx context.Context) (*pgconn.PgConn, error) {
 		if err := s.beforeConnect(ctx, config); err != nil {
 			return nil, fmt.Errorf("BeforeConnect: %w", err)
 		}
+		if err := checkConnConfig(config); err != nil {
+			return nil, fmt.Errorf("BeforeConnect: %w", err)
+		}
 	}
+	if config.RuntimeParams == nil {
+		config.RuntimeParams = make(map[string]string)
+	}
+	// Names travel as UTF-8, whatever the role or the database sets: in another
+	// encoding one role would be two, and a lease's owner not its own.
+	config.RuntimeParams["client_encoding"] = "UTF8"
+	shareTimeout(&config.Config, s.timeout)
 	return pgconn.ConnectConfig(ctx, &config.Config)
 }
 
+// shareTimeout gives each address an equal part of the time, or less where the
+// user says so: a first host that takes connections and never answers would
+// else leave nothing for those after it. How many addresses a host has is known
+// once pgconn has looked it up, which it does for all of them before it dials.
+func shareTimeout(config *pgconn.Config, timeout time.Duration) {
+	addresses := 1
+	host, port := config.Host, config.Port
+	for _, f := range config.Fallbacks {
+		if f.Host != host || f.Port != port { // else without TLS, in the same time
+			addresses++
+		}
+		host, port = f.Host, f.Port
+	}
+	users := config.ConnectTimeout
+	share := func() {
+		config.ConnectTimeout = timeout / time.Duration(addresses)
+		if users > 0 {
+			config.ConnectTimeout = min(config.ConnectTimeout, users)
+		}
+	}
+	share()
+	if lookup := config.LookupFunc; lookup != nil {
+		config.LookupFunc = func(ctx context.Context, host string) ([]string, error) {
+			found, err := lookup(ctx, host)
+			addresses += max(len(found)-1, 0)
+			share()
+			return found, err
+		}
+	}
+}
+
+const parseAdvice = "make it with pgxpool.ParseConfig"
+
 // checkConfig refuses a config that pgx would panic on. pgx keeps to itself
 // which ones those are, so it is asked: with a pool of no connections, which is
-// refused right after the check, and with a connection that can't dial.
+// refused right after the check.
 func checkConfig(cfg *pgxpool.Config) (err error) {
-	const advice = "make it with pgxpool.ParseConfig"
 	if cfg == nil || cfg.ConnConfig == nil {
-		return errors.New("relay/postgres: the config is nil: " + advice)
+		return errors.New("relay/postgres: the config is nil: " + parseAdvice)
 	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("relay/postgres: %v: %s", v, advice)
-		}
-	}()
+	defer asError(&err)
 	pool := *cfg
 	pool.MaxConns = 0
 	pool.ConnConfig = cfg.ConnConfig.Copy()
@@ -84,11 +122,26 @@ func checkConfig(cfg *pgxpool.Config) (err error) {
 	if p, err := pgxpool.NewWithConfig(context.Background(), &pool); err == nil {
 		p.Close()
 	}
+	return checkConnConfig(cfg.ConnConfig)
+}
+
+// checkConnConfig asks with a connection that can't dial. Nothing of the user's
+// is called, so a panic is pgx's.
+func checkConnConfig(config *pgx.ConnConfig) (err error) {
+	defer asError(&err)
+	config = config.Copy()
+	config.Tracer = nil
 	offline := errors.New("offline")
-	pool.ConnConfig.LookupFunc = func(context.Context, string) ([]string, error) { return nil, offline }
-	pool.ConnConfig.DialFunc = func(context.Context, string, string) (net.Conn, error) { return nil, offline }
-	_, _ = pgx.ConnectConfig(context.Background(), pool.ConnConfig)
+	config.LookupFunc = func(context.Context, string) ([]string, error) { return nil, offline }
+	config.DialFunc = func(context.Context, string, string) (net.Conn, error) { return nil, offline }
+	_, _ = pgx.ConnectConfig(context.Background(), config)
 	return nil
+}
+
+func asError(err *error) {
+	if v := recover(); v != nil {
+		*err = fmt.Errorf("relay/postgres: %v: %s", v, parseAdvice)
+	}
 }
 
 // checkRequestTimeout is for a timeout that has its default already.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 
@@ -22,7 +24,8 @@ import (
 //		err = relay.ErrStaleToken
 //	}
 //
-// The row stays locked until the transaction ends: others that write to the
+// The connection's client_encoding has to be UTF8, as for AdmitTx. The row
+// stays locked until the transaction ends: others that write to the
 // resource wait for it, and then compare with what it has committed. The commit
 // is made synchronous, also where the database defaults to something weaker, so
 // that a crash does not forget the token of a write that was acknowledged.
@@ -51,6 +54,12 @@ select token from admitted`
 // idle_in_transaction_session_timeout, to the TTL of the lease say, on the pool
 // that writes.
 //
+// The connection's client_encoding has to be UTF8, which it is unless the
+// connection string, the role or the database says otherwise: pgx sends names
+// as they are, and in another encoding one resource would have two marks, and
+// each would guard the writers of its encoding alone. A resource that is not
+// plain ASCII is refused then.
+//
 // Under REPEATABLE READ and SERIALIZABLE a transaction that has to wait for
 // another one's admission may fail with a serialization error, as anywhere; it
 // never admits wrongly. Inside a savepoint that is rolled back the admission is
@@ -68,6 +77,9 @@ func AdmitTx(ctx context.Context, tx pgx.Tx, resource string, token relay.Token)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if err := checkEncoding(tx, resource); err != nil {
+		return fmt.Errorf("relay/postgres: admit to %q: %w", resource, err)
+	}
 	var highest relay.Token
 	err := tx.QueryRow(ctx, AdmitSQL, pgx.QueryExecModeExec, resource, int64(token)).Scan(&highest)
 	if err != nil {
@@ -78,4 +90,20 @@ func AdmitTx(ctx context.Context, tx pgx.Tx, resource string, token relay.Token)
 			&relay.StaleTokenError{Token: token, Highest: highest})
 	}
 	return nil
+}
+
+// checkEncoding is for a name that travels over a connection of the user's.
+// SQL_ASCII means that nothing is converted.
+func checkEncoding(tx pgx.Tx, name string) error {
+	ascii := strings.IndexFunc(name, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+	conn := tx.Conn()
+	if ascii || conn == nil {
+		return nil
+	}
+	switch encoding := conn.PgConn().ParameterStatus("client_encoding"); encoding {
+	case "", "UTF8", "SQL_ASCII":
+		return nil
+	default:
+		return fmt.Errorf("the connection's client_encoding is %s, and has to be UTF8", encoding)
+	}
 }

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"testing"
@@ -159,4 +160,17 @@ func TestAdmitSQL_ServesDatabaseSQL(t *testing.T) {
 		require.Equal(t, c.highest, highest)
 		require.NoError(t, tx.Commit())
 	}
+}
+
+func TestAdmitTx_AConnectionInAnotherEncodingIsRefusedWhereItMatters(t *testing.T) {
+	db := newMigratedDatabase(t)
+	conn, err := pgx.ConnectConfig(t.Context(), db.strangeConfig(t).ConnConfig)
+	require.NoError(t, err)
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	tx, err := conn.Begin(t.Context())
+	require.NoError(t, err)
+	require.ErrorContains(t, postgres.AdmitTx(t.Context(), tx, "Büro", 7), "client_encoding is LATIN1")
+	require.NoError(t, postgres.AdmitTx(t.Context(), tx, resource, 7), "ASCII is the same in all")
+	require.NoError(t, tx.Commit(t.Context()))
+	require.ErrorIs(t, db.admit(t, 6), relay.ErrStaleToken)
 }

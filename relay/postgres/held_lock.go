@@ -31,25 +31,26 @@ type heldLock struct {
 	key     int64
 	session *session
 
-	lost chan struct{} // closed by lose
+	lost chan struct{} // closed by markLost
 	gone chan struct{} // closed by forget
 	kept chan struct{} // closed when the keeper has ended
+
+	refused error // the answer to the keeper's last ping, if it was no
 
 	mu       sync.Mutex    // guards what follows
 	asked    trust.Instant // before the last statement that was answered
 	cause    error         // why it is lost
 	finished bool          // released in good order: too late to be lost
 
-	release func() error // the first Release does it, all return what it said
+	release  sync.Once // the first Release does it
+	released error     // what all of them return
 }
 
 func newHeldLock(l *Locker, name string, key int64, s *session, asked trust.Instant) *heldLock {
-	h := &heldLock{
+	return &heldLock{
 		locker: l, name: name, key: key, session: s, asked: asked,
 		lost: make(chan struct{}), gone: make(chan struct{}), kept: make(chan struct{}),
 	}
-	h.release = sync.OnceValue(h.giveUp)
-	return h
 }
 
 func (h *heldLock) Name() string          { return h.name }
@@ -83,6 +84,9 @@ func (h *heldLock) watch() error {
 		// Trust began TTL − Margin before it ends, and the next ping is due
 		// TTL/3 after it began.
 		due := left - (h.trustFor() - h.locker.cfg.TTL/3)
+		if h.refused != nil {
+			due = min(left, h.locker.cfg.TTL/30)
+		}
 		if err := h.session.park(time.Now().Add(due)); err != nil {
 			return err
 		}
@@ -96,17 +100,24 @@ func (h *heldLock) watch() error {
 }
 
 // renew pings the server. The answer counts from before the question, and only
-// if the lock was still good when it came.
+// if the lock was still good when it came. A ping that the server refuses, to
+// pg_cancel_backend say, renews nothing and costs nothing: the session still
+// holds the lock.
 func (h *heldLock) renew() error {
 	left, err := h.trustLeft() // again: the park may have been a long sleep
 	if err != nil {
 		return err
 	}
 	asked := trust.Now()
-	if err := h.session.ping(time.Now().Add(left)); err != nil {
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return h.silent(err)
-		}
+	h.refused = nil
+	err = h.session.ping(time.Now().Add(left))
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return h.silent(err)
+	case err != nil && !h.session.broken:
+		h.refused = err
+		return nil
+	case err != nil:
 		return err
 	}
 	if _, err := h.trustLeft(); err != nil {
@@ -127,7 +138,7 @@ func (h *heldLock) trustLeft() (time.Duration, error) {
 	since := trust.Now().Since(h.asked)
 	h.mu.Unlock()
 	if since >= h.trustFor() {
-		return 0, h.silent(nil)
+		return 0, h.silent(h.refused)
 	}
 	return h.trustFor() - since, nil
 }
@@ -140,13 +151,9 @@ func (h *heldLock) silent(err error) error {
 	return fmt.Errorf(text+": %w", h.trustFor(), err)
 }
 
-// lose marks the lock as lost, unless it was or has been released.
-func (h *heldLock) lose(cause error) {
-	if h.markLost(cause) {
-		h.emitLost()
-	}
-}
-
+// markLost marks the lock as lost, unless it was or has been released. The
+// first to do so tells the observer, holding nothing that a call of the
+// observer's could wait for.
 func (h *heldLock) markLost(cause error) (first bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -177,53 +184,80 @@ func (h *heldLock) lossError() error {
 // error matches relay.ErrLost and its cause. Any other error means that the
 // server did not answer: the session is closed, and the server frees the lock
 // when it notices, after TTL at the latest.
-func (h *heldLock) Release(context.Context) error { return h.release() }
-
-func (h *heldLock) giveUp() error {
-	began := time.Now()
-	until := began.Add(h.locker.cfg.RequestTimeout)
-	event := relay.Event{Kind: relay.EventReleased, Name: h.name}
-	lost, err := h.unlock(until)
-	if err != nil {
-		event.Kind, event.Err = relay.EventFailed, err
+func (h *heldLock) Release(context.Context) error {
+	var emit func()
+	h.release.Do(func() { emit, h.released = h.giveUp() })
+	if emit != nil {
+		emit() // comes last: an observer may call Release
 	}
-	h.session.close(until) // does nothing if the keeper has
-	h.locker.forget(h)
-	event.Took = time.Since(began)
-	if !lost { // else the observer knows
-		h.locker.cfg.Observer.Emit(event)
-	}
-	return err
+	return h.released
 }
 
-// unlock takes the session from the keeper and unlocks. lost says that err
-// tells of a loss.
-func (h *heldLock) unlock(until time.Time) (lost bool, err error) {
+// giveUp returns what to tell the observer; nil if it knows.
+func (h *heldLock) giveUp() (emit func(), err error) {
+	began := time.Now()
+	until := began.Add(h.locker.cfg.RequestTimeout)
+	news, err := h.unlock(until)
+	h.session.close(until) // does nothing if the keeper has
+	h.locker.forget(h)
+	if news == relay.EventLost {
+		return h.emitLost, err
+	}
+	if news == "" {
+		return nil, err
+	}
+	event := relay.Event{Kind: news, Name: h.name, Took: time.Since(began), Err: err}
+	return func() { h.locker.cfg.Observer.Emit(event) }, err
+}
+
+// unlock takes the session from the keeper and unlocks. A loss that was told
+// before is no news.
+func (h *heldLock) unlock(until time.Time) (news relay.EventKind, err error) {
 	if err := h.stopKeeper(until); err != nil {
-		return false, err
+		return relay.EventFailed, err
 	}
 	if _, err := h.trustLeft(); err != nil {
-		h.lose(err) // a freeze may have ended just now
+		return h.foundLost(err) // a freeze may have ended just now
 	}
-	if err := h.lossError(); err != nil {
-		return true, err
+	if h.lossError() != nil {
+		return h.foundLost(nil)
 	}
-	held, err := h.session.unlock(until, h.key)
+	held, err := h.unlockSession(until)
+	unanswered := errors.Is(err, os.ErrDeadlineExceeded)
 	switch {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		// Not lost: it was good when the work was over.
-		return false, h.unanswered(err)
+	case err != nil && h.session.broken && !unanswered:
+		return h.foundLost(err) // the session had ended, nobody knows when
+	case err == nil && !held:
+		return h.foundLost(errors.New("the session did not hold it any more"))
+	case !h.finish():
+		return h.foundLost(nil) // Close has come in between
+	case unanswered: // not lost: it was good when the work was over
+		return relay.EventFailed, h.unanswered(err)
 	case err != nil:
-		h.lose(err) // the session had ended, nobody knows when
-		return true, h.lossError()
-	case !held:
-		h.lose(errors.New("the session did not hold it any more"))
-		return true, h.lossError()
+		return relay.EventFailed, fmt.Errorf("relay/postgres: release of lock %q: %w", h.name, err)
 	}
-	if !h.finish() {
-		return true, h.lossError() // Close has come in between
+	return relay.EventReleased, nil
+}
+
+// foundLost is the outcome of a Release that found a loss. cause is nil if
+// somebody else has marked it.
+func (h *heldLock) foundLost(cause error) (news relay.EventKind, err error) {
+	if cause != nil && h.markLost(cause) {
+		news = relay.EventLost
 	}
-	return false, nil
+	return news, h.lossError()
+}
+
+// unlockSession asks again when the server refuses, to pg_cancel_backend say:
+// the session still holds the lock then.
+func (h *heldLock) unlockSession(until time.Time) (held bool, err error) {
+	for range 3 {
+		held, err = h.session.unlock(until, h.key)
+		if err == nil || h.session.broken {
+			break
+		}
+	}
+	return held, err
 }
 
 // stopKeeper waits until the keeper has ended. One that waits for the answer to
@@ -241,7 +275,7 @@ func (h *heldLock) stopKeeper(until time.Time) error {
 	h.session.cut()
 	<-h.kept
 	if !cut {
-		return h.lossError()
+		return nil // it is lost
 	}
 	return h.unanswered(os.ErrDeadlineExceeded)
 }

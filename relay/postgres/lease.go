@@ -138,9 +138,9 @@ func (s *LeaseStore) Current(ctx context.Context, role string) (relay.Lease, err
 // AdvanceToken makes the next grant of a role carry at least atLeast + 1: for
 // the day after a restore or a failover, when the store may have forgotten
 // tokens that a fenced resource remembers. A token that is already higher
-// stays, and so does the expiry: the next extension of a live holder is
-// answered with the raised token, which ends its term. 0 does nothing; below 0
-// is relay.ErrInvalidToken.
+// stays, and so does the expiry: the next renewal of a live holder is answered
+// with the raised token, which is atLeast + 1 too, and ends its term. 0 does
+// nothing; below 0 is relay.ErrInvalidToken.
 func (s *LeaseStore) AdvanceToken(ctx context.Context, role string, atLeast relay.Token) error {
 	if err := relay.ValidateName(role); err != nil {
 		return err

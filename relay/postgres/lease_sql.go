@@ -45,9 +45,13 @@ update relay_leases set expires_at = clock_timestamp()
 where role = $1::text and owner = $2::text and token = $3::int8 and expires_at > clock_timestamp()`
 
 // advanceTokenSQL leaves the expiry; a role that was never granted gets a row
-// that has lapsed, of an owner that no name equals. Arguments: role, token.
+// that has lapsed, of an owner that no name equals. A lease that is live gets one
+// more than the token, so that nobody goes on, or begins, under a token that the
+// resource may have seen: a candidate whose grant was not answered takes its
+// renewal for the grant. Arguments: role, token.
 const advanceTokenSQL = `
 insert into relay_leases as t (role, owner, token, acquired_at, expires_at, ttl)
 values ($1::text, '', $2::int8, 'epoch', 'epoch', '0')
-on conflict (role) do update set token = excluded.token
-where t.token < excluded.token`
+on conflict (role) do update set token = excluded.token + case
+    when t.expires_at > clock_timestamp() and excluded.token < 9223372036854775807 then 1 else 0 end
+where t.token < excluded.token or t.token = excluded.token and t.expires_at > clock_timestamp()`

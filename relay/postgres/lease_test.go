@@ -1,8 +1,10 @@
 package postgres_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -72,10 +74,11 @@ func TestLeaseStore_TheRowAndItsTokenSurviveTheRelease(t *testing.T) {
 
 func TestLeaseStore_AServerThatStopsWaitingSaysSoAndNothingHappensLater(t *testing.T) {
 	for why, limit := range map[string]struct{ request, caller time.Duration }{
-		"RequestTimeout is short":         {time.Second, time.Hour},
-		"the caller's deadline is nearer": {time.Hour, time.Second},
+		"RequestTimeout is short":         {3 * time.Second, time.Hour},
+		"the caller's deadline is nearer": {time.Hour, 3 * time.Second},
 	} {
 		t.Run(why, func(t *testing.T) {
+			t.Parallel()
 			db := newMigratedDatabase(t)
 			store := db.leases(t, postgres.LeaseStoreConfig{RequestTimeout: limit.request})
 			lease := grant(t, store, "owner", time.Minute)
@@ -205,7 +208,7 @@ func TestLeaseStore_UsesTwoSessionsAtMostAndFindsNewOnes(t *testing.T) {
 
 func TestLeaseStore_ACancelledCallLeavesNoSessionBehind(t *testing.T) {
 	db := newMigratedDatabase(t)
-	store := db.leases(t, postgres.LeaseStoreConfig{RequestTimeout: time.Second})
+	store := db.leases(t, postgres.LeaseStoreConfig{})
 	grant(t, store, "owner", time.Minute)
 	blocker := db.begin(t, pgx.TxOptions{})
 	_, err := blocker.Exec(t.Context(), "select from relay_leases for update")
@@ -245,6 +248,105 @@ func TestLeaseStore_ALiveHolderAtTheLastTokenRenewsAndNobodyElseIsGranted(t *tes
 		require.NotErrorIs(t, err, relay.ErrNotAcquired)
 	}
 	require.Equal(t, before, query[string](t, db, "select relay_leases::text from relay_leases"))
+}
+
+// A candidate does not know that it was granted the role, and takes its
+// renewal for the grant.
+func TestLeaseStore_AnAdvanceReachesAGrantWhoseReplyWasLost(t *testing.T) {
+	db := newMigratedDatabase(t)
+	cfg := db.config(t)
+	network := newSniffer(t, cfg)
+	granting := false
+	network.toServer = func(data []byte) { granting = granting || bytes.Contains(data, []byte("insert into relay_leases")) }
+	network.toClient = func([]byte) {
+		if granting {
+			network.freeze()
+		}
+	}
+	cut := newLeases(t, cfg, postgres.LeaseStoreConfig{RequestTimeout: 500 * time.Millisecond})
+	_, err := cut.TryAcquireOrRenew(t.Context(), role, "nonce", time.Hour)
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+
+	store := db.leases(t, postgres.LeaseStoreConfig{})
+	for current := (relay.Lease{}); current.Token == 0; { // it may arrive late
+		current, err = store.Current(t.Context(), role)
+		if err != nil {
+			require.ErrorIs(t, err, relay.ErrNotHeld)
+		}
+	}
+	require.NoError(t, store.AdvanceToken(t.Context(), role, 40))
+	lease := grant(t, store, "nonce", time.Hour)
+	require.Greater(t, lease.Token, relay.Token(40), "it leads now, and the resource may have seen 40")
+	require.Equal(t, lease.Token, grant(t, store, "nonce", time.Hour).Token)
+}
+
+func TestLeaseStore_AnAdvanceRaisesALiveLeaseByOneMoreThanALapsedOne(t *testing.T) {
+	db := newMigratedDatabase(t)
+	store := db.leases(t, postgres.LeaseStoreConfig{})
+	require.NoError(t, store.AdvanceToken(t.Context(), role, 40))
+	lease := grant(t, store, "owner", time.Hour)
+	require.Equal(t, relay.Token(41), lease.Token, "nobody held it")
+	for range 2 {
+		require.NoError(t, store.AdvanceToken(t.Context(), role, 50))
+		require.Equal(t, relay.Token(51), grant(t, store, "owner", time.Hour).Token, "again is nothing new")
+	}
+	require.NoError(t, store.AdvanceToken(t.Context(), role, relay.MaxToken))
+	require.Equal(t, relay.MaxToken, grant(t, store, "owner", time.Hour).Token, "there is none above")
+}
+
+// A name is what it is in UTF-8, and a time what the server's clock says,
+// whatever the database or the connection string sets.
+func TestLeaseStore_NoSettingOfTheSessionReachesItsAnswers(t *testing.T) {
+	db := newMigratedDatabase(t)
+	const name = `冬/Büro\'x`
+	lease, err := db.leases(t, postgres.LeaseStoreConfig{}).TryAcquireOrRenew(t.Context(), name, "Zoë", time.Hour)
+	require.NoError(t, err)
+	beats := db.registry(t, "Büro", time.Hour)
+	require.NoError(t, beats.Heartbeat(t.Context(), "Öl"))
+	cfg := db.strangeConfig(t)
+	strange := newLeases(t, cfg, postgres.LeaseStoreConfig{})
+	got, err := strange.Current(t.Context(), name)
+	require.NoError(t, err)
+	require.Equal(t, lease, got)
+	var held *relay.HeldError
+	_, err = strange.TryAcquireOrRenew(t.Context(), name, "Zoé", time.Hour)
+	require.ErrorAs(t, err, &held, "two encodings must not make two roles of one")
+	require.Equal(t, lease, held.Lease)
+	require.NoError(t, strange.Release(t.Context(), lease))
+	got, err = strange.TryAcquireOrRenew(t.Context(), name, "Zoé", time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, "Zoé", got.Owner)
+	require.InDelta(t, time.Hour, got.ExpiresAt.Sub(query[time.Time](t, db, "select clock_timestamp()")), float64(10*time.Minute))
+
+	registry, err := postgres.NewNodeRegistry(cfg, "Büro", time.Hour, postgres.NodeRegistryConfig{})
+	require.NoError(t, err)
+	defer registry.Close(context.WithoutCancel(t.Context()))
+	require.NoError(t, registry.Heartbeat(t.Context(), "冬"))
+	for _, r := range []*postgres.NodeRegistry{registry, beats} {
+		nodes, err := r.LiveNodes(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, []string{"Öl", "冬"}, nodes)
+	}
+
+	require.NoError(t, take(t, newLocker(t, cfg, postgres.LockerConfig{}), name).Release(t.Context()))
+}
+
+// strangeConfig is one with everything set that could matter and must not. From
+// now on the database of the test has a client_encoding of its own, which counts
+// for new sessions.
+func (d *database) strangeConfig(t testing.TB) *pgxpool.Config {
+	t.Helper()
+	d.exec(t, "do $$ begin execute format('alter database %I set client_encoding = latin1', current_database()); end $$")
+	cfg := d.config(t)
+	for setting, value := range map[string]string{
+		"DateStyle": "German", "IntervalStyle": "sql_standard", "TimeZone": "Asia/Kathmandu", "bytea_output": "escape",
+		"standard_conforming_strings": "off", "backslash_quote": "on", "transform_null_equals": "on",
+		"row_security": "off", "synchronous_commit": "off", "extra_float_digits": "-15",
+		"default_transaction_isolation": "serializable", "default_transaction_deferrable": "on",
+	} {
+		cfg.ConnConfig.RuntimeParams[setting] = value
+	}
+	return cfg
 }
 
 func TestNewLeaseStore_RefusesATimeoutOutOfRange(t *testing.T) {

@@ -34,11 +34,11 @@ type Locker struct {
 	source *source
 	life   lifetime
 
-	mu       sync.Mutex // guards what follows
-	held     map[string]*heldLock
-	asking   map[claim]chan struct{} // closed when the claim is given up
-	sessions int                     // held, opening, and those of claims
-	inflight sync.WaitGroup          // calls that have a claim
+	mu       sync.Mutex           // guards what follows
+	held     map[string]*heldLock // from hold until forget; never overwritten
+	asking   map[claim]*attempt
+	sessions int            // held, opening, and those of claims
+	inflight sync.WaitGroup // calls that have a claim
 	closed   bool
 }
 
@@ -48,6 +48,15 @@ type Locker struct {
 type claim struct {
 	name  string
 	waits bool // Acquire
+}
+
+// attempt is what one claim leads to. An error of the server's is an answer to
+// those who waited for it too: if each asked a silent server in turn, the last
+// would wait for as many timeouts as there are callers.
+type attempt struct {
+	done  chan struct{} // closed when the claim is given up
+	err   error         // valid once done; nil: ask yourself
+	asked bool          // the Locker's mu guards it
 }
 
 // NewLocker makes a Locker that connects as cfg says, which pgxpool.ParseConfig
@@ -67,7 +76,7 @@ func NewLocker(cfg *pgxpool.Config, lockerCfg LockerConfig) (*Locker, error) {
 		source: source,
 		life:   newLifetime(),
 		held:   make(map[string]*heldLock),
-		asking: make(map[claim]chan struct{}),
+		asking: make(map[claim]*attempt),
 	}, nil
 }
 
@@ -113,11 +122,14 @@ func (l *Locker) take(caller context.Context, c claim) (*heldLock, error) {
 			return nil, err
 		}
 		if busy == nil {
-			return l.contend(ctx, c)
+			lock, err := l.contend(ctx, c)
+			if c.waits && errors.Is(err, errStillHere) {
+				continue
+			}
+			return lock, err
 		}
-		select {
-		case <-busy:
-		case <-ctx.Done():
+		if err := busy.wait(ctx); err != nil {
+			return nil, err
 		}
 	}
 }
@@ -125,11 +137,7 @@ func (l *Locker) take(caller context.Context, c claim) (*heldLock, error) {
 // contend asks the server, with a claim, and gives the claim back.
 func (l *Locker) contend(ctx context.Context, c claim) (lock *heldLock, err error) {
 	defer func() { // also when a callback of the user panics
-		if kept := l.leave(c, lock); lock != nil && !kept {
-			lock.session.close(time.Now().Add(l.cfg.RequestTimeout))
-			lock, err = nil, errClosed("lock")
-		}
-		l.inflight.Done()
+		l.leave(ctx, c, lock, err)
 		if lock != nil {
 			go lock.keep()
 		}
@@ -152,6 +160,7 @@ func (l *Locker) contend(ctx context.Context, c claim) (lock *heldLock, err erro
 func (l *Locker) poll(ctx context.Context, c claim, s *session) (*heldLock, error) {
 	key := LockKey(c.name)
 	for {
+		l.asks(c)
 		granted, asked, err := s.tryLock(ctx, time.Now().Add(l.cfg.RequestTimeout), key)
 		if err == nil {
 			err = endOf(ctx)
@@ -160,7 +169,7 @@ func (l *Locker) poll(ctx context.Context, c claim, s *session) (*heldLock, erro
 		case err != nil:
 			return nil, l.failed(ctx, c, err)
 		case granted:
-			return newHeldLock(l, c.name, key, s, asked), nil
+			return l.hold(newHeldLock(l, c.name, key, s, asked))
 		case !c.waits:
 			return nil, fmt.Errorf("relay/postgres: lock %q is held: %w", c.name, relay.ErrNotAcquired)
 		}

@@ -32,7 +32,9 @@ type LockerConfig struct {
 	RequestTimeout time.Duration
 
 	// RetryInterval, or P, is the longest wait between two tries of Acquire,
-	// TTL/6 by default and below TTL. The wait is P/2 + Jitter(P/2).
+	// TTL/6 by default. The wait is P/2 + Jitter(P/2). Refused unless
+	// RetryInterval + RequestTimeout < TTL, which keeps the server from ending
+	// the session of a waiter.
 	RetryInterval time.Duration
 
 	// MaxHeld bounds the sessions of this Locker, one for each name that is
@@ -81,14 +83,14 @@ func (c LockerConfig) validate() error {
 			relay.ErrInvalidTTL, c.TTL, time.Millisecond, maxLockTTL)
 	case c.Margin < 0:
 		return fmt.Errorf("relay/postgres: Margin %v is negative", c.Margin)
-	case c.TTL/3+c.RequestTimeout+c.Margin >= c.TTL:
+	case c.Margin >= c.TTL-c.TTL/3-c.RequestTimeout: // a sum could overflow
 		return fmt.Errorf("relay/postgres: TTL/3 %v + RequestTimeout %v + Margin %v >= TTL %v",
 			c.TTL/3, c.RequestTimeout, c.Margin, c.TTL)
 	case c.RetryInterval < 0:
 		return fmt.Errorf("relay/postgres: RetryInterval %v is negative", c.RetryInterval)
-	case c.RetryInterval >= c.TTL:
-		return fmt.Errorf("relay/postgres: RetryInterval %v >= TTL %v: the server would end the session of a waiter",
-			c.RetryInterval, c.TTL)
+	case c.RetryInterval >= c.TTL-c.RequestTimeout:
+		return fmt.Errorf("relay/postgres: RetryInterval %v + RequestTimeout %v >= TTL %v:"+
+			" the server would end the session of a waiter", c.RetryInterval, c.RequestTimeout, c.TTL)
 	case c.MaxHeld < 0:
 		return fmt.Errorf("relay/postgres: MaxHeld %d is negative", c.MaxHeld)
 	}

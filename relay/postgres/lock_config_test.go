@@ -3,6 +3,8 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"math"
+	"net"
 	"regexp"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -21,10 +24,10 @@ import (
 func TestLocker_ASessionIsIndependentOfWhatTheRoleSets(t *testing.T) {
 	db := newDatabase(t)
 	cfg := db.config(t)
-	cfg.ConnConfig.RuntimeParams["idle_session_timeout"] = "100ms"
+	cfg.ConnConfig.RuntimeParams["idle_session_timeout"] = "1s"
 	cfg.ConnConfig.RuntimeParams["default_transaction_isolation"] = "serializable"
 	lock := take(t, newLocker(t, cfg, postgres.LockerConfig{}), "job")
-	db.sleep(t, 300*time.Millisecond)
+	db.sleep(t, 1500*time.Millisecond)
 	require.NoError(t, lock.Release(t.Context()))
 }
 
@@ -80,6 +83,8 @@ func TestLocker_ItsSessionsAskWhoIsThereBeforeTheySet(t *testing.T) {
 			require.NoError(t, err)
 			return time.Duration(n)
 		}
+		require.Contains(t, statements, "set_config('transaction_timeout', '0', false)", "PostgreSQL 17")
+		require.Contains(t, statements, "default_transaction_isolation = 'read committed'")
 		require.Equal(t, ttl, setting("idle_session_timeout")*time.Millisecond)
 		require.GreaterOrEqual(t, setting("tcp_user_timeout")*time.Millisecond, ttl)
 		idle, interval, count := setting("tcp_keepalives_idle"), setting("tcp_keepalives_interval"), setting("tcp_keepalives_count")
@@ -102,7 +107,9 @@ func TestNewLocker_RefusesWithTheInequalityThatDoesNotHold(t *testing.T) {
 		"TTL/3 10s + RequestTimeout 17s + Margin 3s >= TTL 30s":   {RequestTimeout: 17 * time.Second},
 		"TTL/3 1s + RequestTimeout 500ms + Margin 1.5s >= TTL 3s": {TTL: 3 * time.Second, Margin: 1500 * time.Millisecond},
 		"RetryInterval -1ns is negative":                          {RetryInterval: -1},
-		"RetryInterval 30s >= TTL 30s":                            {RetryInterval: 30 * time.Second},
+		"RetryInterval 25s + RequestTimeout 5s >= TTL 30s":        {RetryInterval: 25 * time.Second},
+		"RetryInterval 2562047h47m16.854775807s + RequestTimeout": {RetryInterval: math.MaxInt64},
+		"Margin 2562047h47m16.854775807s >= TTL":                  {Margin: math.MaxInt64},
 		"MaxHeld -1 is negative":                                  {MaxHeld: -1},
 		"contains NUL":                                            {ApplicationName: "a\x00b"},
 	} {
@@ -157,4 +164,68 @@ func TestLocker_APanicOfTheUsersCallbackLeavesNothing(t *testing.T) {
 	require.PanicsWithValue(t, "jitter", func() { _, _ = locker.Acquire(t.Context(), "job") })
 	require.Zero(t, db.sessions(t))
 	require.NoError(t, locker.Close(t.Context()), "the claim was given back")
+}
+
+func TestConnect_ABeforeConnectThatPutsAHandMadeConfigIsAnError(t *testing.T) {
+	db := newMigratedDatabase(t)
+	cfg := db.config(t)
+	cfg.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		*c = pgx.ConnConfig{}
+		return nil
+	}
+	_, err := newLocker(t, cfg, postgres.LockerConfig{}).TryAcquire(t.Context(), "job")
+	require.ErrorContains(t, err, "BeforeConnect")
+	require.ErrorContains(t, err, "ParseConfig")
+	_, err = newLeases(t, cfg, postgres.LeaseStoreConfig{}).Current(t.Context(), role)
+	require.ErrorContains(t, err, "BeforeConnect")
+
+	cfg.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		c.RuntimeParams = nil
+		return nil
+	}
+	take(t, newLocker(t, cfg, postgres.LockerConfig{}), "job")
+	cfg.BeforeConnect = func(context.Context, *pgx.ConnConfig) error { panic("user") }
+	require.PanicsWithValue(t, "user", func() {
+		_, _ = newLocker(t, cfg, postgres.LockerConfig{}).TryAcquire(t.Context(), "job")
+	}, "a panic of the user's own passes through")
+}
+
+// Of two addresses the first may take connections and never answer.
+func TestConnect_ASilentAddressLeavesTimeForTheNext(t *testing.T) {
+	const silent, other = "192.0.2.1", "192.0.2.2"
+	db := newMigratedDatabase(t)
+	for why, c := range map[string]struct {
+		arrange func(c *pgx.ConnConfig)
+		atMost  time.Duration // of the 5 s in which a session has to be open
+	}{
+		"of two hosts": {func(c *pgx.ConnConfig) {
+			c.Fallbacks = []*pgconn.FallbackConfig{{Host: other, Port: c.Port}}
+		}, 2500 * time.Millisecond},
+		"of one host": {func(c *pgx.ConnConfig) {
+			c.LookupFunc = func(context.Context, string) ([]string, error) { return []string{silent, other}, nil }
+		}, 2500 * time.Millisecond},
+		"where the user waits less": {func(c *pgx.ConnConfig) {
+			c.ConnectTimeout = time.Second
+			c.Fallbacks = []*pgconn.FallbackConfig{{Host: other, Port: c.Port}}
+		}, time.Second},
+	} {
+		t.Run(why, func(t *testing.T) {
+			cfg := db.config(t)
+			newSniffer(t, cfg) // without TLS
+			network, address := pgconn.NetworkAddress(cfg.ConnConfig.Host, cfg.ConnConfig.Port)
+			cfg.ConnConfig.DialFunc = func(ctx context.Context, _, to string) (net.Conn, error) {
+				if strings.HasPrefix(to, silent) {
+					deadline, bounded := ctx.Deadline()
+					require.True(t, bounded)
+					require.LessOrEqual(t, time.Until(deadline), c.atMost)
+					return nil, errors.New("silent")
+				}
+				return new(net.Dialer).DialContext(ctx, network, address)
+			}
+			cfg.ConnConfig.Host = silent
+			c.arrange(cfg.ConnConfig)
+			_, err := newLeases(t, cfg, postgres.LeaseStoreConfig{}).TryAcquireOrRenew(t.Context(), why, "owner", time.Hour)
+			require.NoError(t, err)
+		})
+	}
 }

@@ -52,6 +52,10 @@ func (l *Locker) prepare(ctx context.Context, s *session) error {
 // sessionSettings make the session independent of what its role or database
 // sets, and free its lock about TTL after the client was last heard of, but not
 // before: until TTL − Margin the holder relies on it.
+//
+// Everything that ends a session or lets a statement wait is here. The rest of
+// what can be set reaches no lock: keys travel as digits, and search_path is the
+// user's to set.
 func sessionSettings(ttl, requestTimeout time.Duration) []statement {
 	set := func(name string, value int64) statement {
 		return stmt("set " + name + " = " + strconv.FormatInt(value, 10))
@@ -61,6 +65,11 @@ func sessionSettings(ttl, requestTimeout time.Duration) []statement {
 		set("statement_timeout", millis(requestTimeout*3/4)),
 		set("lock_timeout", millis(requestTimeout/2)),
 		set("idle_in_transaction_session_timeout", 0),
+		// PostgreSQL 17 has it, and ends the session; an older one has no row.
+		stmt("select set_config('transaction_timeout', '0', false)" +
+			" where current_setting('transaction_timeout', true) is not null"),
+		// A serializable, read-only, deferrable default would make a ping wait.
+		stmt("set default_transaction_isolation = 'read committed'"),
 		set("idle_session_timeout", millisUp(ttl)), // the dead man's switch
 		set("tcp_user_timeout", millisUp(ttl)),
 		set("tcp_keepalives_idle", idle),

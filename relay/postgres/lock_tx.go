@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/relay-samples/relay-go/relay"
 )
@@ -27,7 +28,8 @@ const (
 //
 // It and the session locks of a Locker exclude each other: the key is LockKey.
 // Its release wakes nobody; whoever waits with Acquire finds out at its next
-// try. It works through a pooler in transaction mode.
+// try. It works through a pooler in transaction mode. The connection's
+// client_encoding does not matter: a key travels.
 func TryLockTx(ctx context.Context, tx pgx.Tx, name string) (bool, error) {
 	return lockTx(ctx, tx, name, tryLockTxSQL)
 }
@@ -63,10 +65,14 @@ func lockTx(ctx context.Context, tx pgx.Tx, name, sql string) (granted bool, err
 	return granted, nil
 }
 
-// isNil also finds a nil pointer inside an interface, on which pgx would panic.
+// isNil also finds a nil pointer inside an interface, and a hand-made
+// transaction of a pool, on which pgx would panic.
 func isNil(v any) bool {
 	if v == nil {
 		return true
+	}
+	if tx, ok := v.(*pgxpool.Tx); ok {
+		return tx == nil || *tx == (pgxpool.Tx{})
 	}
 	value := reflect.ValueOf(v)
 	return value.Kind() == reflect.Pointer && value.IsNil()

@@ -75,6 +75,7 @@ func TestLockTx_MisuseIsAnErrorAndLeavesTheTransactionUsable(t *testing.T) {
 	for what, call := range calls {
 		require.ErrorContains(t, call(t.Context(), nil, "job"), "nil", what)
 		require.ErrorContains(t, call(t.Context(), (*pgxpool.Tx)(nil), "job"), "nil", what)
+		require.ErrorContains(t, call(t.Context(), &pgxpool.Tx{}, "job"), "nil", what)
 		for _, name := range []string{"", "a\x00b", "a\xffb", strings.Repeat("x", 256)} {
 			require.ErrorIs(t, call(t.Context(), tx, name), relay.ErrInvalidName, "%s(%q)", what, name)
 		}

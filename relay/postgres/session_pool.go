@@ -163,6 +163,13 @@ func (s *session) transact(ctx context.Context, timeout time.Duration, statement
 		// Whatever the role or the database defaults to: under serializable,
 		// contenders would fail instead of waiting; with an asynchronous commit
 		// a crash of the server would forget a token that was handed out.
+		//
+		// What is not set here can make no answer wrong. Arguments and results
+		// are text in UTF-8 (see connect), numbers in it digits, which DateStyle,
+		// IntervalStyle, TimeZone, bytea_output and standard_conforming_strings
+		// leave alone. The idle timeouts and transaction_timeout end a session,
+		// an error of the call. A read-only default is ErrReadOnly; search_path
+		// and row_security are the user's to set.
 		stmt("begin isolation level read committed"),
 		stmt("set local synchronous_commit = on"),
 		stmt("set local statement_timeout = " + strconv.FormatInt(serverTime, 10)),

@@ -20,7 +20,7 @@ var tokenRules = []rule[LeaseStoreSubject]{
 		tr.advance(s, 7)
 		tr.advance(s, 3)
 		lease := tr.grant(s.A, alice, 8, "the role has stood at 7: a store never goes back")
-		tr.advance(s, 8)
+		tr.advance(s, 7)
 		tr.advance(s, 1)
 		tr.current(s.A, lease)
 	}},
@@ -37,13 +37,19 @@ var tokenRules = []rule[LeaseStoreSubject]{
 		if raised.Token <= 7 {
 			tr.fail("the live lease has token %d after AdvanceToken(7): want more than 7, which a resource may have seen", raised.Token)
 		}
+		tr.advance(s, 7) // again
 		lease.Token, raised.Token = raised.Token, lease.Token
 		tr.current(s.B, lease) // as it was, but for the token
 		tr.held(s.B, bob, lease)
 		tr.notHeld(s.A.Release(tr.ctx, raised), "the role stands at a higher token than this lease")
 		renewed := tr.grant(s.A, alice, lease.Token, "the next renewal is answered with the raised token")
 		tr.release(s.A, renewed)
-		tr.grant(s.B, bob, lease.Token+1, "each grant carries the role's previous token plus one")
+		next := tr.grant(s.B, bob, lease.Token+1, "each grant carries the role's previous token plus one")
+		tr.advance(s, next.Token)
+		if now, err := s.A.Current(tr.ctx, role); err != nil || now.Token <= next.Token {
+			tr.fail("Current: %s after AdvanceToken(%d): a token that was used elsewhere is not good for this lease either",
+				answer(now, err), next.Token)
+		}
 	}},
 	{"AdvanceToken by 0 does nothing and below 0 is refused", func(tr *trial, s LeaseStoreSubject) {
 		s.needsAdvance(tr)
