@@ -368,7 +368,7 @@ func TestLock_AnObserverMayCallBack(t *testing.T) {
 					events <- e
 				},
 			})
-			lock = take(t, locker, "job")
+			lock = take(t, locker, string(kind)) // a name of its own: one of them stays held on the server
 			meanwhile(lock)
 			released := async(func() error { return lock.Release(t.Context()) })
 			select {
