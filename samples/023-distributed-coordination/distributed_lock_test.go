@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/relay-samples/relay-go/relay"
@@ -67,7 +68,11 @@ func TestSessionLock_WaiterGetsItAfterTheRelease(t *testing.T) {
 			return nil
 		})
 	}()
-	<-waits // b has tried, was refused, and waits
+	select {
+	case <-waits: // b has tried, was refused, and waits
+	case err := <-waited:
+		require.NoError(t, err, "Acquire gave up where it has to wait")
+	}
 	released.Store(true)
 	require.NoError(t, lock.Release(t.Context()))
 
@@ -87,6 +92,34 @@ func TestSessionLock_IsFreedAndItsHolderToldWhenTheSessionDies(t *testing.T) {
 
 	require.ErrorIs(t, err, relay.ErrLost, "and so is the caller, although the work returned nil")
 	requireFree(t, b, export, "the server frees the locks of a session that ends: a crash leaves nothing behind")
+}
+
+func TestSessionLock_TakesNoConnectionFromTheServicesPool(t *testing.T) {
+	db := newDatabase(t)
+	db.Config.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(t.Context(), db.Config.Copy())
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	only, err := pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer only.Release()
+
+	locker := db.newLocker(t)
+	hold(t, locker, export)
+	hold(t, locker, "nightly-import") // a holder that needed a second connection of the pool would starve
+}
+
+// The twin: what happens to a lock on a connection of the pool.
+func TestSessionLock_OnAPooledConnectionIsLeftBehind(t *testing.T) {
+	db := newDatabase(t)
+	conn, err := db.Pool.Acquire(t.Context())
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), `select pg_advisory_lock($1)`, postgres.LockKey(export))
+	require.NoError(t, err)
+
+	conn.Release() // the connection goes back to the pool, and its session lives on
+
+	requireHeld(t, db.newLocker(t), export, "the session still has the lock, and nobody knows that it does")
 }
 
 func TestSessionLock_SameNameInAnotherDatabaseDoesNotExclude(t *testing.T) {
