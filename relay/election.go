@@ -5,8 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/relay-samples/relay-go/relay/internal/pause"
 )
 
 // LeaderElector runs work on one instance at a time, as far as a lock can tell:
@@ -163,22 +164,12 @@ func (t turn) validate() error {
 	return nil
 }
 
-// pause waits for P/2 + Jitter(P/2), or until ctx ends. There is no other
-// back-off: the waits of many instances spread and never grow past P.
+// pause waits between two tries, or until ctx ends.
 func (t turn) pause(ctx context.Context) {
 	sleep(ctx, t.nextPause())
 }
 
-func (t turn) nextPause() time.Duration {
-	half := t.retry / 2
-	if half <= 0 {
-		return t.retry
-	}
-	if t.jitter == nil {
-		return half + rand.N(half+1)
-	}
-	return half + min(max(t.jitter(half), 0), half)
-}
+func (t turn) nextPause() time.Duration { return pause.Next(t.retry, t.jitter) }
 
 // afterLoss is the rest after a term that was lost: none, unless it was shorter
 // than P. Else a lock or lease that is lost as soon as it is granted would make

@@ -151,8 +151,8 @@ func (h *heldLock) silent(err error) error {
 	return fmt.Errorf(text+": %w", h.trustFor(), err)
 }
 
-// markLost marks the lock as lost, unless it was or has been released. The
-// first to do so tells the observer, holding nothing that a call of the
+// markLost marks the lock as lost, unless it was or has been released. Whoever
+// is the first to do so then calls emitLost, holding nothing that a call of the
 // observer's could wait for.
 func (h *heldLock) markLost(cause error) (first bool) {
 	h.mu.Lock()

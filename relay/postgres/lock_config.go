@@ -3,10 +3,10 @@ package postgres
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/relay-samples/relay-go/relay"
+	"github.com/relay-samples/relay-go/relay/internal/pause"
 )
 
 const (
@@ -66,9 +66,6 @@ func (c LockerConfig) withDefaults() LockerConfig {
 	c.RequestTimeout = cmp.Or(c.RequestTimeout, min(c.TTL/6, maxRequestTimeout))
 	c.RetryInterval = cmp.Or(c.RetryInterval, c.TTL/6)
 	c.MaxHeld = cmp.Or(c.MaxHeld, defaultMaxHeld)
-	if c.Jitter == nil {
-		c.Jitter = func(max time.Duration) time.Duration { return rand.N(max + 1) }
-	}
 	return c
 }
 
@@ -98,7 +95,4 @@ func (c LockerConfig) validate() error {
 }
 
 // wait is how long a waiter waits before its next try.
-func (c LockerConfig) wait() time.Duration {
-	half := c.RetryInterval / 2
-	return half + min(max(c.Jitter(half), 0), half)
-}
+func (c LockerConfig) wait() time.Duration { return pause.Next(c.RetryInterval, c.Jitter) }
