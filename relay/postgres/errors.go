@@ -24,11 +24,29 @@ var (
 	ErrReadOnly = errors.New("relay/postgres: the server is read-only: connect to the primary" +
 		" (target_session_attrs=read-write finds it among several hosts)")
 
-	// ErrTooMany says that a Locker has as many sessions open as MaxHeld
+	// ErrTooMany says that a Locker holds and awaits as many names as MaxHeld
 	// allows. Nothing is held, and it does not match relay.ErrNotAcquired:
 	// whether the lock is free is not known.
-	ErrTooMany = errors.New("relay/postgres: too many locks are held or awaited: raise MaxHeld, and the server's" +
-		" max_connections with it, or hold fewer")
+	ErrTooMany = errors.New("relay/postgres: too many locks are held or awaited: hold fewer, or raise MaxHeld," +
+		" within the server's lock table (max_locks_per_transaction × max_connections)")
+
+	// ErrLockTableFull says that the server has no room for one more lock, of
+	// whatever kind and of whomever. Nothing is held, and whether the lock is
+	// free is not known.
+	ErrLockTableFull = errors.New("relay/postgres: the server's lock table is full: raise max_locks_per_transaction" +
+		" (the server has to be restarted), or hold fewer locks")
+
+	// ErrTooManyConnections says that the server, or a pooler, takes no more
+	// connections, of anybody's or of this role's or database's.
+	ErrTooManyConnections = errors.New("relay/postgres: the server takes no more connections: raise max_connections" +
+		" or the limit of the role or database, or shrink the pools")
+
+	// ErrNoDeadMan says that the server is older than PostgreSQL 14 and does
+	// not end the session of a silent client: the lock of a holder that is
+	// frozen or cut off stays for as long as the server's TCP takes to notice,
+	// which may be hours. A Locker tells its Observer once, and works.
+	ErrNoDeadMan = errors.New("relay/postgres: the server is older than PostgreSQL 14 and keeps the locks of a silent" +
+		" client: upgrade it, or count on its TCP settings alone")
 
 	// ErrNoTables says that a table of this package is missing.
 	ErrNoTables = errors.New("relay/postgres: a table is missing: run postgres.Migrate once," +
@@ -37,8 +55,10 @@ var (
 
 // SQLSTATE codes that callers act on.
 const (
-	codeReadOnly       = "25006"
-	codeUndefinedTable = "42P01"
+	codeReadOnly           = "25006"
+	codeUndefinedTable     = "42P01"
+	codeOutOfMemory        = "53200" // "out of shared memory": the lock table
+	codeTooManyConnections = "53300"
 )
 
 // wrap says what was tried, and adds the sentinel that tells what to do about
@@ -51,6 +71,10 @@ func wrap(what string, err error) error {
 			return fmt.Errorf("%w: %s: %w", ErrReadOnly, what, err)
 		case codeUndefinedTable:
 			return fmt.Errorf("%w: %s: %w", ErrNoTables, what, err)
+		case codeOutOfMemory:
+			return fmt.Errorf("%w: %s: %w", ErrLockTableFull, what, err)
+		case codeTooManyConnections:
+			return fmt.Errorf("%w: %s: %w", ErrTooManyConnections, what, err)
 		}
 	}
 	return fmt.Errorf("relay/postgres: %s: %w", what, err)

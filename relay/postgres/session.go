@@ -28,9 +28,11 @@ type session struct {
 	conn     net.Conn
 	frontend *pgproto3.Frontend
 	pid      uint32    // as told at the start of the connection
+	version  string    // the server's, as told then
 	inTx     bool      // the last answer left a transaction open
 	broken   bool      // an answer is missing: nothing more can be asked
 	usedAt   time.Time // when the last answer came
+	heard    []string  // payloads of notifications that came in between; whoever uses the session takes them
 
 	mu     sync.Mutex // guards what follows, and orders park's deadline with wake's
 	parked bool
@@ -67,7 +69,10 @@ func (s *source) open(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
-	return &session{conn: taken.Conn, frontend: taken.Frontend, pid: taken.PID, usedAt: time.Now()}, nil
+	return &session{
+		conn: taken.Conn, frontend: taken.Frontend, pid: taken.PID,
+		version: taken.ParameterStatuses["server_version"], usedAt: time.Now(),
+	}, nil
 }
 
 // ask sends statements in one round trip and returns an answer for each. They
@@ -134,6 +139,8 @@ func (s *session) answers(n int) ([]answer, error) {
 			current.tag = string(m.CommandTag)
 			answers = append(answers, current)
 			current = answer{}
+		case *pgproto3.NotificationResponse:
+			s.heard = append(s.heard, m.Payload)
 		case *pgproto3.ErrorResponse:
 			refusal = pgconn.ErrorResponseToPgError(m)
 		case *pgproto3.ReadyForQuery:
@@ -160,8 +167,9 @@ func texts(values [][]byte) []string {
 }
 
 // park reads while nothing is asked, so that the end of the session is noticed
-// in milliseconds. It returns nil at until or once somebody wants the session,
-// and else why the session has ended.
+// in milliseconds, and a notification heard. It returns nil at until, after a
+// notification or once somebody wants the session, and else why the session has
+// ended.
 func (s *session) park(until time.Time) error {
 	s.mu.Lock()
 	if s.wanted {
@@ -179,8 +187,15 @@ func (s *session) park(until time.Time) error {
 	for err == nil {
 		var message pgproto3.BackendMessage
 		message, err = s.frontend.Receive()
-		if refusal, ok := message.(*pgproto3.ErrorResponse); ok && err == nil {
-			err = pgconn.ErrorResponseToPgError(refusal) // nothing was asked: it says goodbye
+		if err != nil {
+			break
+		}
+		switch m := message.(type) {
+		case *pgproto3.NotificationResponse:
+			s.heard = append(s.heard, m.Payload)
+			return nil
+		case *pgproto3.ErrorResponse:
+			err = pgconn.ErrorResponseToPgError(m) // nothing was asked: it says goodbye
 		}
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
