@@ -23,4 +23,8 @@
 // and the container both read from a pipe that only the process holds open.
 // What cannot be cleaned up after kill -9 are databases on a server that
 // RELAY_TEST_DATABASE_URL names; they are called relay_test_*.
+//
+// A test that has to crash a server, or to set it up in its own way, makes one
+// of its own with NewCluster. That takes the installed programs, whatever way
+// the other tests go.
 package pgtest

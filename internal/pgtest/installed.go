@@ -29,6 +29,27 @@ var clusterScript string
 const clusterTimeout = 90 * time.Second
 
 func startInstalled(ctx context.Context, _ options) (*Server, error) {
+	c, err := startCluster(ctx, "", nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{URL: c.dsn, Why: c.bin + " in " + c.dir, stop: c.stop}, nil
+}
+
+// cluster is a running installed.sh.
+type cluster struct {
+	bin, dir, dsn string
+
+	cmd    *exec.Cmd
+	alive  *os.File // closing it stops the cluster
+	status *os.File // ends when nothing of the cluster is left
+	said   string   // what has come from status, up to the last "ended"
+}
+
+// startCluster returns when the server takes sessions. primary is the directory
+// of the cluster to follow, empty for one that follows nobody; settings are
+// like "fsync=off".
+func startCluster(ctx context.Context, primary string, settings []string) (*cluster, error) {
 	bin, err := findPrograms(ctx)
 	if err != nil {
 		return nil, err
@@ -37,44 +58,37 @@ func startInstalled(ctx context.Context, _ options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	dir := workDir(cred)
-	c, err := startCluster(bin, dir, cred)
-	if err != nil {
-		return nil, err
-	}
-	dsn := (&url.URL{
+	c := &cluster{bin: bin, dir: workDir(cred)}
+	c.dsn = (&url.URL{
 		Scheme: "postgres",
 		Path:   "/postgres",
 		RawQuery: encodeQuery(url.Values{
-			"host": {dir}, "port": {"5432"}, "user": {"postgres"}, "sslmode": {"disable"},
+			"host": {c.dir}, "port": {"5432"}, "user": {"postgres"}, "sslmode": {"disable"},
 		}),
 	}).String()
-	if err := c.awaitReady(ctx, dsn); err != nil {
+	if err := c.runScript(cred, primary, settings); err != nil {
+		return nil, err
+	}
+	if err := c.awaitReady(ctx); err != nil {
 		return nil, errors.Join(err, c.stop())
 	}
-	return &Server{URL: dsn, Why: bin + " in " + dir, stop: c.stop}, nil
+	return c, nil
 }
 
-// cluster is a running installed.sh.
-type cluster struct {
-	cmd    *exec.Cmd
-	alive  *os.File // closing it stops the cluster
-	status *os.File // ends when nothing of the cluster is left
-}
-
-func startCluster(bin, dir string, cred *syscall.Credential) (*cluster, error) {
+func (c *cluster) runScript(cred *syscall.Credential, primary string, settings []string) error {
 	aliveIn, alive, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer aliveIn.Close()
 	status, statusIn, err := os.Pipe()
 	if err != nil {
-		return nil, errors.Join(err, alive.Close())
+		return errors.Join(err, alive.Close())
 	}
 	defer statusIn.Close()
 
-	cmd := exec.Command("/bin/sh", "-c", clusterScript, "pgtest", bin, dir)
+	args := append([]string{"-c", clusterScript, "pgtest", c.bin, c.dir, primary}, settings...)
+	cmd := exec.Command("/bin/sh", args...)
 	cmd.Dir = "/"
 	cmd.Env = cleanEnv(os.Environ())
 	cmd.Stdout = statusIn
@@ -82,15 +96,16 @@ func startCluster(bin, dir string, cred *syscall.Credential) (*cluster, error) {
 	// A session of its own: Ctrl-C in the terminal must not reach the guard.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: cred}
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(err, alive.Close(), status.Close())
+		return errors.Join(err, alive.Close(), status.Close())
 	}
-	return &cluster{cmd: cmd, alive: alive, status: status}, nil
+	c.cmd, c.alive, c.status = cmd, alive, status
+	return nil
 }
 
 // awaitReady returns when the server takes a session or refuses it for good, or
-// with what the script said when it ended first.
-func (c *cluster) awaitReady(ctx context.Context, dsn string) error {
-	cfg, err := pgx.ParseConfig(dsn)
+// with what the script said when the server ended first.
+func (c *cluster) awaitReady(ctx context.Context) error {
+	cfg, err := pgx.ParseConfig(c.dsn)
 	if err != nil {
 		return err
 	}
@@ -98,9 +113,8 @@ func (c *cluster) awaitReady(ctx context.Context, dsn string) error {
 	defer cancel()
 	ended := make(chan string, 1)
 	go func() {
-		said, err := io.ReadAll(c.status)
-		if err == nil {
-			ended <- strings.TrimSpace(string(said))
+		if said, err := c.untilEnded(); err == nil {
+			ended <- said
 		}
 		close(ended)
 	}()
@@ -128,6 +142,45 @@ func (c *cluster) awaitReady(ctx context.Context, dsn string) error {
 	}
 }
 
+// untilEnded returns what the script says before the server, or it itself, ends.
+func (c *cluster) untilEnded() (string, error) {
+	const end = "\nended\n"
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.status.Read(buf)
+		c.said += string(buf[:n])
+		if before, ended := strings.CutSuffix(c.said, end); ended || err == io.EOF {
+			c.said = ""
+			return strings.TrimSpace(before), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// signal sends the server the signal of that name, and returns when it has
+// ended.
+func (c *cluster) signal(name string) error {
+	if _, err := fmt.Fprintln(c.alive, name); err != nil {
+		return err
+	}
+	_ = c.status.SetReadDeadline(time.Now().Add(clusterTimeout))
+	defer func() { _ = c.status.SetReadDeadline(time.Time{}) }()
+	if _, err := c.untilEnded(); err != nil {
+		return fmt.Errorf("the server did not end after SIG%s: %w", name, err)
+	}
+	return nil
+}
+
+// restart starts a server that has ended, and returns when it takes sessions.
+func (c *cluster) restart(ctx context.Context) error {
+	if _, err := fmt.Fprintln(c.alive, "start"); err != nil {
+		return err
+	}
+	return c.awaitReady(ctx)
+}
+
 // stop ends the cluster and returns when its processes and files are gone.
 func (c *cluster) stop() error {
 	err := c.alive.Close()
@@ -135,9 +188,11 @@ func (c *cluster) stop() error {
 	if _, readErr := io.Copy(io.Discard, c.status); readErr != nil {
 		return errors.Join(err, fmt.Errorf("the cluster did not stop: %w", readErr))
 	}
-	_ = c.cmd.Wait() // the script ends with 1 whenever postgres has ended
+	_ = c.cmd.Wait() // the script ends with 1, whatever ended it
 	return errors.Join(err, c.status.Close())
 }
+
+var errNoPrograms = errors.New("no initdb and postgres in pg_config --bindir, /usr/lib/postgresql/*/bin or PATH")
 
 // findPrograms returns the directory of initdb and postgres, newest first.
 func findPrograms(ctx context.Context) (string, error) {
@@ -156,7 +211,7 @@ func findPrograms(ctx context.Context) (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("no initdb and postgres in pg_config --bindir, /usr/lib/postgresql/*/bin or PATH")
+	return "", errNoPrograms
 }
 
 func versionDirs(root string) []string {

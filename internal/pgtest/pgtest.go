@@ -47,7 +47,7 @@ func SuperuserDSN(t testing.TB) string {
 		t.Fatalf("pgtest: %v", err)
 	}
 	if !super {
-		giveUp(t, "pgtest: this test needs a superuser, and the role of "+EnvURL+" is not one")
+		giveUp(t, EnvRequire, "pgtest: this test needs a superuser, and the role of "+EnvURL+" is not one")
 	}
 	return newDatabase(t, srv)
 }
@@ -58,7 +58,7 @@ func testServer(t testing.TB) *Server {
 	if err != nil {
 		var none *NoServerError
 		if errors.As(err, &none) {
-			giveUp(t, err.Error())
+			giveUp(t, EnvRequire, err.Error())
 		}
 		t.Fatal(err)
 	}
@@ -66,11 +66,12 @@ func testServer(t testing.TB) *Server {
 	return srv
 }
 
-// giveUp ends the test: skipped, or failed where PostgreSQL is required.
-func giveUp(t testing.TB, message string) {
+// giveUp ends the test: skipped, or failed where the variable require demands
+// what is missing.
+func giveUp(t testing.TB, require, message string) {
 	t.Helper()
-	if os.Getenv(EnvRequire) == "1" {
-		t.Fatal(message + "\n" + EnvRequire + "=1: that is a failure")
+	if os.Getenv(require) == "1" {
+		t.Fatal(message + "\n" + require + "=1: that is a failure")
 	}
 	t.Skip(message)
 }

@@ -47,7 +47,7 @@ func TestDSN_IsTheSameOnEveryServer(t *testing.T) {
 	require.Equal(t, "UTF8", ask[string](t, conn, "show server_encoding"))
 	const collation = "select datcollate from pg_database where datname = current_database()"
 	require.Equal(t, "C", ask[string](t, conn, collation))
-	require.Equal(t, "on", ask[string](t, conn, "show fsync"), "tests that crash the server rely on fsync")
+	require.Equal(t, "on", ask[string](t, conn, "show fsync"), "a server as it is set up by default")
 }
 
 func TestDSN_DatabaseIsDroppedWhenItsTestEnds(t *testing.T) {

@@ -18,6 +18,10 @@ const (
 	EnvImage   = "RELAY_TEST_POSTGRES_IMAGE" // the image of the container way
 	EnvWay     = "RELAY_TEST_POSTGRES"       // the only way to try
 	EnvRequire = "RELAY_REQUIRE_POSTGRES"    // 1: no server is a failure
+
+	// EnvRequirePrograms, 1: a test that needs a Cluster fails where it cannot
+	// have one.
+	EnvRequirePrograms = "RELAY_REQUIRE_SERVER_PROGRAMS"
 )
 
 const (
