@@ -1,6 +1,7 @@
 GO ?= go
 TESTFLAGS ?=
 RACE_COUNT ?= 5
+SOAK ?= 3m
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -13,7 +14,7 @@ WITH_POSTGRES = RELAY_REQUIRE_POSTGRES=1 $(POSTGRES) --
 IN_MEMORY = ./relay ./relay/internal/... ./relay/memory ./relay/relaytest \
 	./samples/030-fenced-leadership-and-membership ./samples/fencing-demo
 
-.PHONY: help demo test test-short lint fmt cover race postgres
+.PHONY: help demo test test-short lint fmt cover race soak bench postgres
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +44,13 @@ race: ## Run the in-memory packages RACE_COUNT times under the race detector
 	@test "$$($(GO) env CGO_ENABLED)" = 1 && command -v $$($(GO) env CC) >/dev/null || \
 		{ echo "the race detector needs a C compiler, such as gcc, and cgo (CGO_ENABLED=1)"; exit 1; }
 	$(GO) test -race -count=$(RACE_COUNT) $(TESTFLAGS) $(IN_MEMORY)
+
+soak: ## Run for SOAK (3m) while processes, sessions and a server are killed
+	@.ci/install-postgres
+	$(GO) run ./tools/chaos -for $(SOAK)
+
+bench: ## Measure against the goals; BENCHFLAGS="-only 1,4 -markdown" narrows it
+	RELAY_TEST_POSTGRES=installed $(POSTGRES) -- $(GO) run ./tools/bench $(BENCHFLAGS)
 
 postgres: ## Start a PostgreSQL to play with, until Ctrl-C
 	@$(POSTGRES)
