@@ -11,43 +11,94 @@
 //     clients that still reach it.
 //   - A standby that replicates asynchronously, and a backup, may be behind:
 //     after a failover or a restore the store can grant tokens that it has
-//     granted before. Call LeaseStore.AdvanceToken for each role with a token
-//     that is surely higher than any used, before the electors start.
+//     granted before. See the runbook below.
 //   - Leases live by the server's clock. One that is set forward ends them
 //     early, while their holders still count on them.
-//   - Waiting with Acquire is polling: without order among processes, and
-//     invisible to the server's deadlock detector. Take several names in
-//     sorted order. LockTx waits inside the server and is seen by it.
+//   - Waiting with Acquire is without order among processes, and invisible to
+//     the server's deadlock detector. Take several names in sorted order.
+//     LockTx waits inside the server and is seen by it.
 //   - ROLLBACK TO SAVEPOINT frees a transaction lock and undoes an AdmitTx that
 //     came after the savepoint; what is written later is not guarded.
+//   - A transaction lock's end wakes nobody: who waits with Acquire finds out at
+//     its next try.
+//   - A release that wakes another process sends a NOTIFY, and PostgreSQL lets
+//     one transaction that notifies commit at a time. Where somebody's hangs at
+//     commit the wake-up is given up, and the waiters find out at their next
+//     try.
 //   - Two names may share a lock key (see LockKey): false contention, never
 //     two holders.
+//   - Every lock, held or waited for, takes a place in the server's lock table,
+//     which everybody shares: with the default settings (64 ×
+//     max_connections 100) it ends near 12,800, and then nobody can lock or even
+//     create a table. MaxHeld bounds what one Locker takes.
 //
 // # What runs where
 //
 // Each adapter takes a *pgxpool.Config for where to connect, and opens sessions
 // of its own: they never come from your pool, whose exhaustion could otherwise
-// cost a lock. A Locker uses one session for each name that is held or awaited,
-// a LeaseStore at most two, a NodeRegistry one.
+// cost a lock. A Locker uses one session, however many names it holds, a
+// LeaseStore one and a second while somebody waits for a release, a NodeRegistry
+// one.
 //
 //	                    direct   PgBouncer, session   PgBouncer, transaction   standby
 //	Locker               yes     with AllowProxy      ErrPooled                ErrReadOnly
 //	TryLockTx, LockTx    yes     yes                  yes                      ErrReadOnly
-//	LeaseStore           yes     yes                  yes                      Current only
-//	NodeRegistry         yes     yes                  yes                      LiveNodes only
+//	LeaseStore           yes     yes                  yes, without wake-ups    Current, List
+//	NodeRegistry         yes     yes                  yes                      LiveNodes
 //	AdmitTx              yes     yes                  yes                      ErrReadOnly
+//
+// # What each way to hold a lock costs
+//
+//	                      connections   1000 locks, server memory   lost together      next holder after a release
+//	one Locker            1             2 to 3 MB                   all of them        about two round trips
+//	several Lockers       1 each        as many times               those of a Locker  the same
+//	a session for each    1 each        1.1 GB                      one at a time      less than one, in the server's queue
+//	LockTx                your own      your own                    your transaction   the same
+//
+// A session for each lock, which blocks in pg_advisory_lock, is a few lines of
+// your own. It waits in the order in which sessions came, and holds a snapshot
+// while it waits, for which CREATE INDEX CONCURRENTLY waits in turn. A Locker for
+// each lock that must not share a fate has the dead man's switch besides.
 //
 // # How a lock is lost
 //
-// The holder of a session lock counts from before its last answered statement,
+// The holders of a Locker's locks count from before its last answered question,
 // asked:
 //
 //	asked + TTL/3       it pings the server
-//	asked + TTL − m     without an answer it steps down: Lost closes
-//	asked + TTL         not sooner, the server ends the silent session and frees the lock
+//	asked + TTL − m     without an answer they step down: Lost closes
+//	asked + TTL         not sooner, the server ends the silent session and frees the locks
 //
 // A session that is terminated, or whose server stops, is noticed in
 // milliseconds, because a read is parked on it. The network's own time limits
 // on the server's side are set to TTL at least, so that they do not free the
 // lock while the holder still counts on it.
+//
+// A server that refuses a statement (pg_cancel_backend, a full lock table, a
+// commit that waited too long) costs no lock: the Locker compares its table with
+// what its session holds. One that does not answer a statement costs nothing
+// before asked + TTL − m, and all locks then; a Release gives up waiting after
+// RequestTimeout, with an error, and the question goes on.
+//
+// # The day after a restore or a failover
+//
+// The tokens that the database remembers may be older than those that your
+// resources have seen: those fences then refuse every new leader until the store
+// has caught up, and a resource that has not seen the newest yet may let two
+// leaders with one token in. So, before the electors start:
+//
+//  1. Stop the electors, and see to it that no old primary takes connections.
+//  2. List the roles: LeaseStore.List has every one that this database
+//     remembers. Roles that were granted only after the backup are missing.
+//  3. For each role find a token that is surely higher than any used: the
+//     highest in your logs (an Event has the token) and in your fences
+//     (relay_fences, or the column of your own), plus a margin for what was
+//     granted and not logged. A million does no harm: there are 2^63.
+//  4. LeaseStore.AdvanceToken(ctx, role, token) for each of them. It can be
+//     repeated, never lowers a token, and ends the term of a leader that runs
+//     after all.
+//  5. Start the electors. The first grant carries token + 1 or more.
+//
+// Locks need no such step, and have no such help: a lock is a lock on one
+// running server. What must survive a failover takes a lease and a fence.
 package postgres

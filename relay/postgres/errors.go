@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -56,6 +57,7 @@ var (
 // SQLSTATE codes that callers act on.
 const (
 	codeReadOnly           = "25006"
+	codeNotSupported       = "0A000"
 	codeUndefinedTable     = "42P01"
 	codeOutOfMemory        = "53200" // "out of shared memory": the lock table
 	codeTooManyConnections = "53300"
@@ -72,6 +74,9 @@ func wrap(what string, err error) error {
 		case codeUndefinedTable:
 			return fmt.Errorf("%w: %s: %w", ErrNoTables, what, err)
 		case codeOutOfMemory:
+			if !strings.Contains(refused.Hint, "max_locks_per_transaction") { // in whatever language
+				break
+			}
 			return fmt.Errorf("%w: %s: %w", ErrLockTableFull, what, err)
 		case codeTooManyConnections:
 			return fmt.Errorf("%w: %s: %w", ErrTooManyConnections, what, err)

@@ -13,10 +13,10 @@ import (
 	"github.com/relay-samples/relay-go/relay"
 )
 
-var _ relay.LeaseStore = (*LeaseStore)(nil)
-
-// leaseSessions bounds the connections of a LeaseStore.
-const leaseSessions = 2
+var (
+	_ relay.LeaseStore    = (*LeaseStore)(nil)
+	_ relay.ReleaseWaiter = (*LeaseStore)(nil)
+)
 
 // LeaseStoreConfig tunes a LeaseStore. The zero value works.
 type LeaseStoreConfig struct {
@@ -36,17 +36,27 @@ type LeaseStoreConfig struct {
 }
 
 // LeaseStore keeps leases in the table relay_leases (see Migrate), one row for
-// each role that was ever granted. The server's clock decides what is live, and
-// each call is one transaction in one round trip, on at most two sessions of
-// the store's own. A pooler in transaction mode may sit between.
+// each role that was ever granted. The server's clock decides what is live. A
+// pooler in transaction mode may sit between.
+//
+// A call is one transaction in one round trip, and calls that are made at the
+// same time share one: a thousand renewals cost a round trip and a commit. They
+// run on one session of the store's own. WaitReleased opens a second one, which
+// is closed again when nobody waits.
+//
+// A call waits for its answer or for the end of its ctx, which cuts nothing
+// short but the wait: what was sent runs on, the server gives it up after three
+// quarters of the call's time, and other calls are not touched. A row that
+// somebody else keeps locked fails after a quarter of it, alone.
 //
 // A grant is on disk before it is answered, also where the database defaults to
 // an asynchronous commit, so that a crash of the server never hands out a token
 // twice. What a failover or a restore can do is told in the package's
 // documentation.
 type LeaseStore struct {
-	pool    *sessionPool
-	observe relay.Observer
+	queue    leaseQueue
+	listener releaseListener
+	observe  relay.Observer
 }
 
 // NewLeaseStore makes a LeaseStore that connects as cfg says, which
@@ -61,7 +71,12 @@ func NewLeaseStore(cfg *pgxpool.Config, storeCfg LeaseStoreConfig) (*LeaseStore,
 	if err != nil {
 		return nil, err
 	}
-	return &LeaseStore{pool: newSessionPool(source, timeout, leaseSessions), observe: storeCfg.Observer}, nil
+	life := newLifetime()
+	return &LeaseStore{
+		queue:    leaseQueue{timeout: timeout, life: life, tx: transactor{source: source}},
+		listener: releaseListener{source: source, timeout: timeout, life: life, observe: storeCfg.Observer},
+		observe:  storeCfg.Observer,
+	}, nil
 }
 
 // TryAcquireOrRenew grants or extends the role's lease, or refuses with a
@@ -73,28 +88,27 @@ func (s *LeaseStore) TryAcquireOrRenew(ctx context.Context, role, owner string, 
 	if err != nil {
 		return relay.Lease{}, err
 	}
-	answers, err := s.transact(ctx, "lease", role, owner,
-		stmt(takeLeaseSQL, role, owner, micros(ttl)), stmt(readLeaseSQL, role))
-	if err != nil {
-		return relay.Lease{}, err
+	r := s.ask(ctx, "lease", &leaseCall{kind: leaseTake, role: role, owner: owner, ttl: ttl})
+	switch {
+	case r.err != nil:
+		return relay.Lease{}, r.err
+	case r.written != nil:
+		return parseLease(role, r.written)
 	}
-	if taken := answers[0].rows; len(taken) == 1 {
-		return parseLease(role, taken[0])
-	}
-	return relay.Lease{}, refusal(role, answers[1])
+	return relay.Lease{}, refusal(role, r.found)
 }
 
-// refusal says why a role was not granted, from what the second statement read.
-// The first one has locked the row: it was like that when it refused.
-func refusal(role string, read answer) error {
-	if len(read.rows) != 1 {
+// refusal says why a role was not granted. found was read after the refusal: the
+// lease may have ended, and even passed on, in between.
+func refusal(role string, found []string) error {
+	if found == nil {
 		return fmt.Errorf("relay/postgres: lease of role %q: neither granted nor held: was its row deleted?", role)
 	}
-	holder, err := parseLease(role, read.rows[0])
+	holder, err := parseLease(role, found)
 	if err != nil {
 		return err
 	}
-	if live := read.rows[0][3] == "t"; !live && holder.Token == relay.MaxToken {
+	if live := found[3] == "t"; !live && holder.Token == relay.MaxToken {
 		return fmt.Errorf("relay/postgres: lease of role %q: %w", role, relay.ErrTokensExhausted)
 	}
 	return &relay.HeldError{Lease: holder}
@@ -107,12 +121,12 @@ func (s *LeaseStore) Release(ctx context.Context, lease relay.Lease) error {
 	if err := errors.Join(relay.ValidateName(lease.Role), relay.ValidateName(lease.Owner)); err != nil {
 		return err
 	}
-	answers, err := s.transact(ctx, "release of the lease", lease.Role, lease.Owner,
-		stmt(releaseLeaseSQL, lease.Role, lease.Owner, strconv.FormatInt(int64(lease.Token), 10)))
-	if err != nil {
-		return err
+	r := s.ask(ctx, "release of the lease",
+		&leaseCall{kind: leaseRelease, role: lease.Role, owner: lease.Owner, token: lease.Token})
+	if r.err != nil {
+		return r.err
 	}
-	if !answers[0].affected() {
+	if r.written == nil {
 		return fmt.Errorf("relay/postgres: release of the lease of role %q by %q with token %d: %w",
 			lease.Role, lease.Owner, lease.Token, relay.ErrNotHeld)
 	}
@@ -125,12 +139,12 @@ func (s *LeaseStore) Current(ctx context.Context, role string) (relay.Lease, err
 	if err := relay.ValidateName(role); err != nil {
 		return relay.Lease{}, err
 	}
-	answers, err := s.transact(ctx, "current lease", role, "", stmt(readLeaseSQL, role))
-	if err != nil {
-		return relay.Lease{}, err
+	r := s.ask(ctx, "current lease", &leaseCall{kind: leaseRead, role: role})
+	if r.err != nil {
+		return relay.Lease{}, r.err
 	}
-	if rows := answers[0].rows; len(rows) == 1 && rows[0][3] == "t" {
-		return parseLease(role, rows[0])
+	if r.found != nil && r.found[3] == "t" {
+		return parseLease(role, r.found)
 	}
 	return relay.Lease{}, fmt.Errorf("relay/postgres: lease of role %q: %w", role, relay.ErrNotHeld)
 }
@@ -149,28 +163,38 @@ func (s *LeaseStore) AdvanceToken(ctx context.Context, role string, atLeast rela
 		return fmt.Errorf("relay/postgres: %w: %d is below 0", relay.ErrInvalidToken, atLeast)
 	}
 	if atLeast == 0 {
-		return s.pool.usable(ctx)
+		return s.usable(ctx)
 	}
-	_, err := s.transact(ctx, "token of the lease", role, "",
-		stmt(advanceTokenSQL, role, strconv.FormatInt(int64(atLeast), 10)))
-	return err
+	return s.ask(ctx, "token of the lease", &leaseCall{kind: leaseAlone, role: role, statements: []statement{
+		stmt(advanceTokenSQL, role, strconv.FormatInt(int64(atLeast), 10)),
+	}}).err
 }
 
 // Close ends all calls with relay.ErrClosed and closes the sessions. Leases
 // stay as they are, until they lapse. A second Close does nothing and returns
 // nil.
-func (s *LeaseStore) Close(ctx context.Context) error { return s.pool.close(ctx) }
+func (s *LeaseStore) Close(ctx context.Context) error {
+	return errors.Join(s.queue.close(ctx), s.listener.close(ctx))
+}
 
-// transact runs statements on behalf of an owner of a role, and says in its
-// error what they were about.
-func (s *LeaseStore) transact(ctx context.Context, what, role, owner string, statements ...statement) ([]answer, error) {
+// ask is the queue's do, with an error that says what was asked.
+func (s *LeaseStore) ask(ctx context.Context, what string, c *leaseCall) leaseReply {
 	began := time.Now()
-	answers, err := s.pool.transact(ctx, statements...)
-	if err == nil {
-		return answers, nil
+	r := s.queue.do(ctx, c)
+	if r.err != nil {
+		if c.role != "" {
+			what = fmt.Sprintf("%s of role %q", what, c.role)
+		}
+		r.err = report(s.observe, relay.Event{Name: c.role, Owner: c.owner, Took: time.Since(began)}, what, r.err)
 	}
-	event := relay.Event{Name: role, Owner: owner, Took: time.Since(began)}
-	return nil, report(s.observe, event, fmt.Sprintf("%s of role %q", what, role), err)
+	return r
+}
+
+// usable is nil while the store is open and ctx has not ended.
+func (s *LeaseStore) usable(ctx context.Context) error {
+	ctx, stop := s.queue.life.bound(ctx)
+	defer stop()
+	return endOf(ctx)
 }
 
 // parseLease reads owner, token and expiry.

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -18,45 +17,38 @@ var (
 )
 
 // Locker grants locks that exclude each other among all the processes that use
-// one database. Each lock is a PostgreSQL advisory lock on a server session of
-// its own, apart from every pool, and the server frees it when the session
-// ends: a crash of the holder costs nothing, a freeze at most TTL.
+// one database. The locks are PostgreSQL advisory locks, all of them on one
+// server session of the Locker's own, apart from every pool. The server frees
+// them when the session ends: a crash of the holder costs nothing, a freeze at
+// most TTL.
 //
-// Acquire asks again and again, never more than RetryInterval apart. It does
-// not queue inside the server, where a waiter would hold a snapshot that blocks
-// CREATE INDEX CONCURRENTLY. So waiters have no order among processes, and the
-// server's deadlock detector does not see them: take several names in one
-// order, everywhere.
+// So the locks of a Locker share a fate: when its session is lost, all are.
+// Whoever wants some that do not takes a second Locker. See the package's
+// documentation for what each way costs.
+//
+// Acquire asks again and again, never more than RetryInterval apart, and at
+// once when another Locker's release wakes it. It does not queue inside the
+// server, where a waiter would hold a snapshot that blocks CREATE INDEX
+// CONCURRENTLY. So waiters have no order among processes, and the server's
+// deadlock detector does not see them: take several names in one order,
+// everywhere.
 //
 // Read the limits in the package's documentation first.
 type Locker struct {
-	cfg    LockerConfig
-	source *source
-	life   lifetime
+	cfg     LockerConfig
+	source  *source
+	life    lifetime
+	callers sync.Pool      // of *caller
+	keepers sync.WaitGroup // one for each session that is not gone yet
 
-	mu       sync.Mutex           // guards what follows
-	held     map[string]*heldLock // from hold until forget; never overwritten
-	asking   map[claim]*attempt
-	sessions int            // held, opening, and those of claims
-	inflight sync.WaitGroup // calls that have a claim
+	mu       sync.Mutex // guards what follows, and what says so
+	slots    map[int64]*slot
+	spare    []*slot   // to use again
+	queue    []*slot   // those that want something of the server, in order
+	line     *line     // the session in use; nil: none, the next call opens one
+	reopenAt time.Time // the last opening failed: not before
+	oldTold  bool      // ErrNoDeadMan was
 	closed   bool
-}
-
-// claim is the right to ask the server for a name. One TryAcquire and one
-// Acquire have it at a time; the others of their kind wait for the outcome
-// inside the process, where waiting costs no session.
-type claim struct {
-	name  string
-	waits bool // Acquire
-}
-
-// attempt is what one claim leads to. An error of the server's is an answer to
-// those who waited for it too: if each asked a silent server in turn, the last
-// would wait for as many timeouts as there are callers.
-type attempt struct {
-	done  chan struct{} // closed when the claim is given up
-	err   error         // valid once done; nil: ask yourself
-	asked bool          // the Locker's mu guards it
 }
 
 // NewLocker makes a Locker that connects as cfg says, which pgxpool.ParseConfig
@@ -72,20 +64,22 @@ func NewLocker(cfg *pgxpool.Config, lockerCfg LockerConfig) (*Locker, error) {
 		return nil, err
 	}
 	return &Locker{
-		cfg:    lockerCfg,
-		source: source,
-		life:   newLifetime(),
-		held:   make(map[string]*heldLock),
-		asking: make(map[claim]*attempt),
+		cfg:     lockerCfg,
+		source:  source,
+		life:    newLifetime(),
+		callers: sync.Pool{New: newCaller},
+		slots:   make(map[int64]*slot),
 	}, nil
 }
 
 // TryAcquire takes the lock if nobody holds it, this Locker included;
-// relay.ErrNotAcquired if somebody does, ErrTooMany if MaxHeld sessions are
-// open. On any error nothing is held: without an answer from the server the
-// session is closed, and with it goes whatever it may have got.
+// relay.ErrNotAcquired if somebody does, ErrTooMany if as many names as MaxHeld
+// says are held or awaited. On any error nothing is held.
+//
+// A question that is under way is not cut short when ctx ends, since others
+// share it; its answer counts, and a lock that it brings is given back.
 func (l *Locker) TryAcquire(ctx context.Context, name string) (relay.Lock, error) {
-	lock, err := l.take(ctx, claim{name: name})
+	lock, err := l.take(ctx, name, false)
 	if err != nil {
 		return nil, err
 	}
@@ -97,108 +91,96 @@ func (l *Locker) TryAcquire(ctx context.Context, name string) (relay.Lock, error
 // ends the wait too: a server that can't be reached, a session that dies,
 // ErrTooMany.
 func (l *Locker) Acquire(ctx context.Context, name string) (relay.Lock, error) {
-	lock, err := l.take(ctx, claim{name: name, waits: true})
+	lock, err := l.take(ctx, name, true)
 	if err != nil {
 		return nil, err
 	}
 	return lock, nil
 }
 
-func (l *Locker) take(caller context.Context, c claim) (*heldLock, error) {
+func (l *Locker) take(ctx context.Context, name string, waits bool) (*heldLock, error) {
 	if l.isClosed() {
 		return nil, errClosed("lock")
 	}
-	if err := relay.ValidateName(c.name); err != nil {
+	if err := relay.ValidateName(name); err != nil {
 		return nil, err
 	}
-	ctx, stop := l.life.bound(caller)
-	defer stop()
-	for {
-		if err := endOf(ctx); err != nil {
-			return nil, c.ended(err)
-		}
-		busy, err := l.enter(c)
-		if err != nil {
-			return nil, err
-		}
-		if busy == nil {
-			lock, err := l.contend(ctx, c)
-			if c.waits && errors.Is(err, errStillHere) {
-				continue
-			}
-			return lock, err
-		}
-		if err := busy.wait(ctx); err != nil {
-			return nil, err
-		}
+	if err := endOf(ctx); err != nil {
+		return nil, endedCall(name, waits, err)
 	}
-}
-
-// contend asks the server, with a claim, and gives the claim back.
-func (l *Locker) contend(ctx context.Context, c claim) (lock *heldLock, err error) {
-	defer func() { // also when a callback of the user panics
-		l.leave(ctx, c, lock, err)
-		if lock != nil {
-			go lock.keep()
-		}
-	}()
-	s, err := l.openSession(ctx)
-	if err != nil {
-		return nil, l.failed(ctx, c, err)
+	c := l.callers.Get().(*caller)
+	c.name, c.waits = name, waits
+	if err := l.enter(c); err != nil {
+		l.recycle(c)
+		return nil, err
 	}
+	returned := false
 	defer func() {
-		if lock == nil {
-			// Closing is the sure way to give up: the session may have got the
-			// lock although its answer did not arrive, or came too late.
-			s.close(time.Now().Add(l.grace()))
+		if !returned { // a callback of the user's panics
+			l.abandon(c)
 		}
 	}()
-	return l.poll(ctx, c, s)
+	l.await(ctx, c)
+	end := endOf(ctx)
+	returned = true
+	lock, err := c.lock, c.err
+	l.recycle(c)
+	if lock != nil && end != nil { // it came too late
+		_, _ = lock.giveUp()
+		return nil, endedCall(name, waits, end)
+	}
+	if err != nil {
+		panicOn(err)
+	}
+	return lock, err
 }
 
-// poll asks once, or for a waiter until the lock is granted.
-func (l *Locker) poll(ctx context.Context, c claim, s *session) (*heldLock, error) {
-	key := LockKey(c.name)
-	for {
-		l.asks(c)
-		granted, asked, err := s.tryLock(ctx, time.Now().Add(l.cfg.RequestTimeout), key)
-		if err == nil {
-			err = endOf(ctx)
-		}
-		switch {
-		case err != nil:
-			return nil, l.failed(ctx, c, err)
-		case granted:
-			return l.hold(newHeldLock(l, c.name, key, s, asked))
-		case !c.waits:
-			return nil, fmt.Errorf("relay/postgres: lock %q is held: %w", c.name, relay.ErrNotAcquired)
-		}
-		timer := time.NewTimer(l.cfg.wait())
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, c.ended(endOf(ctx))
-		}
+// endedCall is the error of a call whose context ended with err.
+func endedCall(name string, waits bool, err error) error {
+	if waits {
+		return fmt.Errorf("relay/postgres: lock %q: %w: %w", name, relay.ErrNotAcquired, err)
+	}
+	return fmt.Errorf("relay/postgres: lock %q: %w", name, err)
+}
+
+func (l *Locker) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+// Close ends all calls with relay.ErrClosed, waiting ones included, and frees
+// what is held: the Lost channels close, and Release says relay.ErrLost and
+// relay.ErrClosed. It returns when the server has freed everything, or with
+// ctx's error when that ends first; the rest then goes on without it, bounded
+// by RequestTimeout. A second Close does nothing and returns nil.
+func (l *Locker) Close(ctx context.Context) error {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	n := l.line
+	if n != nil {
+		l.lose(n, relay.ErrClosed)
+		n.hangUp(l.cfg.RequestTimeout) // a question may still be answered
+	}
+	l.mu.Unlock()
+	l.life.end()
+	if n != nil {
+		l.tellLost(n)
+	}
+
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		l.keepers.Wait()
+	}()
+	select {
+	case <-gone:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("relay/postgres: close: %w", ctx.Err())
 	}
 }
-
-// failed says why a claim came to nothing: because its context ended, if so.
-func (l *Locker) failed(ctx context.Context, c claim, err error) error {
-	if end := endOf(ctx); end != nil {
-		return c.ended(end)
-	}
-	return wrap(fmt.Sprintf("lock %q", c.name), err)
-}
-
-// ended is the error of a call whose context ended with err.
-func (c claim) ended(err error) error {
-	if c.waits && !errors.Is(err, relay.ErrClosed) {
-		return fmt.Errorf("relay/postgres: lock %q: %w: %w", c.name, relay.ErrNotAcquired, err)
-	}
-	return fmt.Errorf("relay/postgres: lock %q: %w", c.name, err)
-}
-
-// grace is how long a caller whose context has ended, or who was refused, waits
-// for the server to hang up.
-func (l *Locker) grace() time.Duration { return min(l.cfg.RequestTimeout, time.Second) }

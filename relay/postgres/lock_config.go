@@ -12,7 +12,7 @@ import (
 const (
 	defaultLockTTL = 30 * time.Second
 	maxLockTTL     = 24 * 24 * time.Hour // the server counts milliseconds in 31 bits
-	defaultMaxHeld = 32
+	defaultMaxHeld = 1000
 )
 
 // LockerConfig tunes a Locker. The zero value works.
@@ -26,20 +26,23 @@ type LockerConfig struct {
 	// default. It has to cover the difference in rate of the two clocks.
 	Margin time.Duration
 
-	// RequestTimeout bounds each statement and a Release, TTL/6 by default and
-	// 1 h at most. Opening a session is bounded by it or by 5 s, whichever is
-	// longer. Refused unless TTL/3 + RequestTimeout + Margin < TTL.
+	// RequestTimeout bounds a Release, and each statement while nothing is held,
+	// TTL/6 by default and 1 h at most; the server gives up after three quarters
+	// of it. While locks are held a statement without an answer is waited for
+	// until TTL − Margin, since giving up would cost them all. Opening a session
+	// is bounded by it or by 5 s, whichever is longer. Refused unless
+	// TTL/3 + RequestTimeout + Margin < TTL.
 	RequestTimeout time.Duration
 
 	// RetryInterval, or P, is the longest wait between two tries of Acquire,
-	// TTL/6 by default. The wait is P/2 + Jitter(P/2). Refused unless
-	// RetryInterval + RequestTimeout < TTL, which keeps the server from ending
-	// the session of a waiter.
+	// TTL/6 by default. The wait is P/2 + Jitter(P/2), and ends at once when
+	// another Locker's release wakes the waiter.
 	RetryInterval time.Duration
 
-	// MaxHeld bounds the sessions of this Locker, one for each name that is
-	// held or awaited: 32 by default, a third of the 100 that a server allows by
-	// default. What comes on top gets ErrTooMany.
+	// MaxHeld bounds the names of this Locker that are held or awaited, 1000 by
+	// default. Each takes a place in the server's lock table, which everybody
+	// shares and which ends near 12,800 with the default settings. What comes
+	// on top gets ErrTooMany.
 	MaxHeld int
 
 	// AllowProxy admits a connection through a proxy, which is otherwise
@@ -55,8 +58,8 @@ type LockerConfig struct {
 	// simulation may seed it. It must be safe for concurrent use.
 	Jitter func(max time.Duration) time.Duration
 
-	// Observer is told of locks that are lost or released, and of releases
-	// that fail.
+	// Observer is told of locks that are lost or released, of releases that
+	// fail, and once of ErrNoDeadMan.
 	Observer relay.Observer
 }
 
@@ -85,9 +88,6 @@ func (c LockerConfig) validate() error {
 			c.TTL/3, c.RequestTimeout, c.Margin, c.TTL)
 	case c.RetryInterval < 0:
 		return fmt.Errorf("relay/postgres: RetryInterval %v is negative", c.RetryInterval)
-	case c.RetryInterval >= c.TTL-c.RequestTimeout:
-		return fmt.Errorf("relay/postgres: RetryInterval %v + RequestTimeout %v >= TTL %v:"+
-			" the server would end the session of a waiter", c.RetryInterval, c.RequestTimeout, c.TTL)
 	case c.MaxHeld < 0:
 		return fmt.Errorf("relay/postgres: MaxHeld %d is negative", c.MaxHeld)
 	}

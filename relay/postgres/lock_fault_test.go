@@ -26,6 +26,15 @@ var quick = postgres.LockerConfig{
 // patient is for who waits for a lock that one with quick's limits holds.
 var patient = postgres.LockerConfig{RetryInterval: 20 * time.Millisecond}
 
+// What a question looks like on the wire: the name of the statement that is
+// bound, or a ping.
+const (
+	askTry    = "\x00try\x00"
+	askUnlock = "\x00unlock\x00"
+	askOps    = "\x00ops\x00"
+	askPing   = "select 1\x00"
+)
+
 // isLost tells whether the holder has been told by now.
 func isLost(lock relay.Lock) bool {
 	select {
@@ -90,7 +99,7 @@ func TestLock_AHolderThatIsCutOffStepsDownAMarginBeforeTheServerFreesItsLock(t *
 func TestLock_ALateAnswerDoesNotLengthenTheTrust(t *testing.T) {
 	db := newDatabase(t)
 	for what, question := range map[string]string{
-		"to the take": "pg_try_advisory_lock", "to a ping": "select 1\x00",
+		"to the take": askTry, "to a ping": askPing,
 	} {
 		t.Run(what, func(t *testing.T) {
 			eventually(t, func(t *testing.T) error {
@@ -134,7 +143,7 @@ func TestLock_ALateAnswerDoesNotLengthenTheTrust(t *testing.T) {
 // with it the lock.
 func TestLock_AStatementThatTheServerRefusesLosesNothing(t *testing.T) {
 	db := newDatabase(t)
-	for what, question := range map[string]string{"a ping": "select 1\x00", "the unlock": "pg_advisory_unlock"} {
+	for what, question := range map[string]string{"a ping": askPing, "the unlock": askUnlock} {
 		t.Run(what, func(t *testing.T) {
 			cfg := db.config(t)
 			network := newSniffer(t, cfg)
@@ -145,7 +154,7 @@ func TestLock_AStatementThatTheServerRefusesLosesNothing(t *testing.T) {
 				switch {
 				case at < 0:
 				case times.Add(1) == 1:
-					copy(data[at:], "selekt") // of the same length as what it hides
+					copy(data[at+1:], "nolock") // of the same length as what it hides, and no statement's name
 					close(refused)
 				default:
 					answered <- struct{}{}
@@ -177,7 +186,7 @@ func TestLock_PingsThatAreAllRefusedEndInALossThatSaysWhy(t *testing.T) {
 	network := newSniffer(t, cfg)
 	var pings atomic.Int32
 	network.toServer = func(data []byte) {
-		if at := bytes.Index(data, []byte("select 1\x00")); at >= 0 {
+		if at := bytes.Index(data, []byte(askPing)); at >= 0 {
 			copy(data[at:], "selekt")
 			pings.Add(1)
 		}
@@ -225,7 +234,7 @@ func TestLock_ReleaseDuringAPingWithoutAnAnswerIsBoundedToo(t *testing.T) {
 	network := newSniffer(t, cfg)
 	pinged := make(chan struct{}, 1)
 	network.toServer = func(data []byte) {
-		if bytes.Contains(data, []byte("select 1\x00")) {
+		if bytes.Contains(data, []byte(askPing)) {
 			network.freeze()
 			pinged <- struct{}{}
 		}
@@ -243,7 +252,7 @@ func TestLock_ReleaseDuringAPingWithoutAnAnswerIsBoundedToo(t *testing.T) {
 
 // A grant that is on its way while its caller leaves must not stay behind.
 func TestLocker_AnAcquireThatIsCancelledLeavesNoLock(t *testing.T) {
-	question, answer := []byte("pg_try_advisory_lock"), []byte("SELECT 1")
+	question, answer := []byte(askTry), []byte("SELECT 1")
 	moments := map[string]func(p *proxy, cancel func()){
 		"while the session is set up": func(p *proxy, cancel func()) {
 			p.toServer = func(data []byte) {
@@ -287,6 +296,7 @@ func TestLocker_AnAcquireThatIsCancelledLeavesNoLock(t *testing.T) {
 			require.ErrorIs(t, err, context.Canceled)
 			require.ErrorIs(t, err, relay.ErrNotAcquired)
 			require.Zero(t, db.locks(t), "nobody holds it, so nobody would ever release it")
+			require.NoError(t, locker.Close(t.Context()))
 			require.Zero(t, db.sessions(t))
 		})
 	}
@@ -297,7 +307,7 @@ func TestLocker_ATryWithoutAnAnswerLeavesNoLockForLong(t *testing.T) {
 	cfg := db.config(t)
 	network := newSniffer(t, cfg)
 	granted := false
-	network.toServer = func(data []byte) { granted = granted || bytes.Contains(data, []byte("pg_try_advisory_lock")) }
+	network.toServer = func(data []byte) { granted = granted || bytes.Contains(data, []byte(askTry)) }
 	network.toClient = func([]byte) {
 		if granted {
 			network.freeze() // the grant is made, and its answer is lost

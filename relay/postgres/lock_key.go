@@ -29,7 +29,8 @@ func waitKey(name string) int64 { return waitSpace | hashName(name) }
 //
 // Two names share a key with a chance of 1 in 2^32. They then exclude each
 // other although they need not, which costs waiting and never lets two holders
-// of one name in. Among 1,000 names the chance that any two do so is 1 in
+// of one name in; who holds the one waits for the other until its context ends.
+// Among 1,000 names the chance that any two do so is 1 in
 // 8,600; among 10,000 it is 1 in 86.
 //
 // A key means something only inside one database: PostgreSQL keeps the advisory

@@ -3,16 +3,17 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/relay-samples/relay-go/relay/internal/trust"
+	"github.com/relay-samples/relay-go/relay"
 )
 
-// openSession opens a session that may hold a lock: known to be a server
-// session of its own, on a primary, which frees what it holds within TTL when
-// its client falls silent. Nothing is held yet, so ctx may interrupt it at any
-// point.
+// openSession opens a session that may hold a lock: known to be a server session
+// of its own, on a primary, which frees what it holds within TTL when its client
+// falls silent.
 func (l *Locker) openSession(ctx context.Context) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.source.timeout)
 	defer cancel()
@@ -20,33 +21,74 @@ func (l *Locker) openSession(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.prepare(ctx, s); err != nil {
-		s.close(time.Now().Add(l.grace()))
+	if err := l.setUp(ctx, s); err != nil {
+		s.close(time.Now().Add(min(l.cfg.RequestTimeout, time.Second)))
 		return nil, err
 	}
 	return s, nil
 }
 
-// prepare asks who is there before it sets anything: a SET that went through a
+// setUp asks who is there before it sets anything: a SET that went through a
 // pooler would change the session of somebody else.
-func (l *Locker) prepare(ctx context.Context, s *session) error {
+func (l *Locker) setUp(ctx context.Context, s *session) error {
 	until, _ := ctx.Deadline()
-	answers, err := s.ask(ctx, until, stmt("select pg_backend_pid(), pg_is_in_recovery()"))
+	if err := s.identify(ctx, until, l.cfg.AllowProxy); err != nil {
+		return err
+	}
+	settings := sessionSettings(l.cfg.TTL, l.cfg.RequestTimeout)
+	if s.hasNoDeadMan() {
+		settings = slices.DeleteFunc(settings, func(st statement) bool { return strings.Contains(st.sql, deadManSetting) })
+		l.tellNoDeadMan(s.version)
+	}
+	_, err := s.ask(ctx, until, append(settings, prepareOps...)...)
+	return err
+}
+
+// identify refuses what a session lock must not be taken on: a session that a
+// pooler shares among clients, unless a proxy is admitted, and a standby.
+func (s *session) identify(ctx context.Context, until time.Time, allowProxy bool) error {
+	// In a transaction of its own kind: a standby has no serializable ones, and
+	// that may be the default.
+	answers, err := s.ask(ctx, until, stmt("begin isolation level read committed"),
+		stmt("select pg_backend_pid(), pg_is_in_recovery()"), stmt("commit"))
 	if err != nil {
 		return err
 	}
-	pid, standby := answers[0].rows[0][0], answers[0].rows[0][1]
-
+	row := answers[1].rows[0]
+	pid, err := strconv.ParseUint(row[0], 10, 32)
+	if err != nil {
+		return err
+	}
 	// Two statements through an idle pooler mostly see one pid. The pid that
 	// was told at the start of the connection is the pooler's own invention.
-	if pid != strconv.FormatUint(uint64(s.pid), 10) && !l.cfg.AllowProxy {
+	if uint32(pid) != s.pid && !allowProxy {
 		return ErrPooled
 	}
-	if standby == "t" { // which grants advisory locks, of its own
+	s.pid = uint32(pid)
+	if row[1] == "t" { // which grants advisory locks, of its own
 		return ErrReadOnly
 	}
-	_, err = s.ask(ctx, until, sessionSettings(l.cfg.TTL, l.cfg.RequestTimeout)...)
-	return err
+	return nil
+}
+
+// deadManSetting came with PostgreSQL 14.
+const deadManSetting = "idle_session_timeout"
+
+func (s *session) hasNoDeadMan() bool {
+	major, _, _ := strings.Cut(s.version, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n < 14
+}
+
+// tellNoDeadMan tells the observer once for the Locker.
+func (l *Locker) tellNoDeadMan(version string) {
+	l.mu.Lock()
+	told := l.oldTold
+	l.oldTold = true
+	l.mu.Unlock()
+	if !told {
+		l.cfg.Observer.Emit(relay.Event{Kind: relay.EventFailed, Err: fmt.Errorf("%w (it is %s)", ErrNoDeadMan, version)})
+	}
 }
 
 // sessionSettings make the session independent of what its role or database
@@ -70,7 +112,7 @@ func sessionSettings(ttl, requestTimeout time.Duration) []statement {
 			" where current_setting('transaction_timeout', true) is not null"),
 		// A serializable, read-only, deferrable default would make a ping wait.
 		stmt("set default_transaction_isolation = 'read committed'"),
-		set("idle_session_timeout", millisUp(ttl)), // the dead man's switch
+		set(deadManSetting, millisUp(ttl)), // the dead man's switch
 		set("tcp_user_timeout", millisUp(ttl)),
 		set("tcp_keepalives_idle", idle),
 		set("tcp_keepalives_interval", interval),
@@ -98,35 +140,4 @@ func millis(d time.Duration) int64 { return max(1, d.Milliseconds()) }
 // millisUp rounds up.
 func millisUp(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
-}
-
-// tryLock asks for the key once. asked is the moment before the question, from
-// which the holder's trust runs. Without an answer the lock may be held by the
-// session: close it.
-func (s *session) tryLock(ctx context.Context, until time.Time, key int64) (granted bool, asked trust.Instant, err error) {
-	asked = trust.Now() // before the call: a slow reply must not lengthen the trust
-	answers, err := s.ask(ctx, until, stmt("select pg_try_advisory_lock($1::int8)", strconv.FormatInt(key, 10)))
-	if err != nil {
-		return false, asked, err
-	}
-	return answers[0].rows[0][0] == "t", asked, nil
-}
-
-// unlock reports whether the session held the key, and frees it.
-func (s *session) unlock(until time.Time, key int64) (bool, error) {
-	answers, err := s.ask(context.Background(), until,
-		stmt("select pg_advisory_unlock($1::int8)", strconv.FormatInt(key, 10)))
-	if err != nil {
-		return false, err
-	}
-	return answers[0].rows[0][0] == "t", nil
-}
-
-// ping restarts the server's idle clock.
-func (s *session) ping(until time.Time) error {
-	_, err := s.ask(context.Background(), until, stmt("select 1"))
-	if err != nil {
-		return fmt.Errorf("ping: %w", err)
-	}
-	return nil
 }

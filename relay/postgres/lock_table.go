@@ -1,170 +1,256 @@
 package postgres
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"sync"
+	"slices"
+	"time"
 
 	"github.com/relay-samples/relay-go/relay"
 )
 
-// errStillHere is a grant that came too soon: the server has freed the lock
-// that was held here, and the table has yet to forget it.
-var errStillHere = fmt.Errorf("%w: held by this Locker", relay.ErrNotAcquired)
+// slot is a key that this Locker holds, asks for or waits for. Session locks
+// are re-entrant, so a slot sends one question at a time and none while it
+// holds: the server would grant a second one too. The Locker's mu guards it.
+//
+// Names that share a key share its slot, and exclude each other here as they do
+// everywhere.
+type slot struct {
+	key      int64
+	lock     *heldLock // held, until the server has answered its unlock
+	releaser *caller   // waits for the answer to the unlock; nil: nobody does
+	askers   []*caller // who wants the lock, in the order in which they came
 
-// busy is what a caller waits for inside the process.
-type busy struct {
-	done    <-chan struct{}
-	attempt *attempt // nil: a lock that is held
-	late    bool     // it came after the attempt's question
+	want       want   // queued, or sent if sealed
+	op         opKind // how it was sent
+	sealed     bool   // its question is on the way to the server
+	again      bool   // freed meanwhile: if the answer is no, ask once more
+	registered bool   // the session holds the key in the space of waiters
+
+	tried   time.Time     // when the lock was last asked for, or told to others
+	backOff time.Duration // how long from then on those who wait stand back; 0: for RetryInterval
 }
 
-// wait returns nil when it is worth trying again, and else the answer to the
-// caller. A refusal counts for those only who came before the question: the
-// lock may have been freed between the question and a caller who came later,
-// and that caller may know.
-func (b *busy) wait(ctx context.Context) error {
+// want is what a slot wants of the server.
+type want uint8
+
+const (
+	wantNothing want = iota
+	wantLock
+	wantUnlock
+	wantLeave // to be a waiter no more
+)
+
+// caller is a goroutine inside a call of the Locker's. It waits for signal, and
+// then looks again at what the Locker's mu guards.
+type caller struct {
+	signal chan struct{} // has room for one
+	timer  *time.Timer   // stopped while nobody waits for it
+	name   string
+	waits  bool // Acquire
+
+	// The Locker's mu guards what follows.
+	slot  *slot
+	asked bool      // a question that covers it was sent
+	left  error     // its context has ended: what comes now is given back
+	leads *line     // it is its turn to ask this session for everybody
+	done  bool      // the rest is valid
+	lock  *heldLock // nil if err is not
+	err   error
+	sole  bool // what it gave up was lost, and nothing else
+}
+
+func newCaller() any {
+	timer := time.NewTimer(time.Hour)
+	timer.Stop()
+	return &caller{signal: make(chan struct{}, 1), timer: timer}
+}
+
+// recycle takes back a caller that nobody can signal any more.
+func (l *Locker) recycle(c *caller) {
 	select {
-	case <-b.done:
-	case <-ctx.Done():
-		return nil
+	case <-c.signal:
+	default:
 	}
-	if b.attempt == nil || b.late && errors.Is(b.attempt.err, relay.ErrNotAcquired) {
-		return nil
-	}
-	return b.attempt.err
+	*c = caller{signal: c.signal, timer: c.timer}
+	l.callers.Put(c)
 }
 
-// enter gives a claim, or what to wait for.
-func (l *Locker) enter(c claim) (*busy, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
-		return nil, errClosed("lock")
+func (c *caller) look() {
+	select {
+	case c.signal <- struct{}{}:
+	default:
 	}
-	if holder := l.held[c.name]; holder != nil {
-		if !c.waits {
-			return nil, fmt.Errorf("relay/postgres: lock %q: %w", c.name, errStillHere)
-		}
-		return &busy{done: holder.gone}, nil
-	}
-	if other := l.asking[c]; other != nil {
-		return &busy{done: other.done, attempt: other, late: other.asked}, nil
-	}
-	if l.sessions >= l.cfg.MaxHeld {
-		return nil, fmt.Errorf("%w (MaxHeld = %d)", ErrTooMany, l.cfg.MaxHeld)
-	}
-	l.sessions++
-	l.asking[c] = &attempt{done: make(chan struct{})}
-	l.inflight.Add(1)
-	return nil, nil
 }
 
-// asks says that the claim's question is about to be asked.
-func (l *Locker) asks(c claim) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.asking[c].asked = true
-}
-
-// hold enters a lock that the server has granted, unless the Locker is closed
-// or still has the lock's predecessor. Two claims can be under way for a name,
-// so a grant may come after the server has freed the predecessor and before it
-// is forgotten. It is given up then: whoever saw the predecessor held is told
-// so, or waits until it is gone.
-func (l *Locker) hold(lock *heldLock) (*heldLock, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	switch {
-	case l.closed:
-		return nil, errClosed("lock")
-	case l.held[lock.name] != nil:
-		return nil, fmt.Errorf("relay/postgres: lock %q: %w", lock.name, errStillHere)
-	}
-	l.held[lock.name] = lock // with its session, which is counted until forget
-	return lock, nil
-}
-
-// leave gives a claim back, and tells those who wait for it how it ended. That
-// the caller's own context has ended is no answer to the others.
-func (l *Locker) leave(ctx context.Context, c claim, lock *heldLock, err error) {
-	ended := endOf(ctx) != nil // asks a context of the user's: not under the mutex
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	defer l.inflight.Done()
-	if lock == nil {
-		l.sessions--
-	}
-	a := l.asking[c]
-	if !ended && !(c.waits && errors.Is(err, errStillHere)) {
-		a.err = err
-	}
-	close(a.done)
-	delete(l.asking, c)
-}
-
-// forget takes a lock out of the table and lets its local waiters try; the
-// second time it does nothing. The lock's session must no longer hold it.
-func (l *Locker) forget(lock *heldLock) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.held[lock.name] != lock {
+// answer ends the caller's wait. mu is held.
+func (c *caller) answer(lock *heldLock, err error) {
+	if c.done {
 		return
 	}
-	delete(l.held, lock.name)
-	l.sessions--
-	close(lock.gone)
+	c.done, c.lock, c.err = true, lock, err
+	c.look()
 }
 
-func (l *Locker) isClosed() bool {
+func (c *caller) refused() error {
+	return fmt.Errorf("relay/postgres: lock %q is held: %w", c.name, relay.ErrNotAcquired)
+}
+
+// enter puts a caller into the table, or says at once why not.
+func (l *Locker) enter(c *caller) error {
+	key := LockKey(c.name)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.closed
+	if l.closed {
+		return errClosed("lock")
+	}
+	s := l.slots[key]
+	switch {
+	case s == nil && len(l.slots) >= l.cfg.MaxHeld:
+		return fmt.Errorf("%w (MaxHeld = %d)", ErrTooMany, l.cfg.MaxHeld)
+	case s == nil:
+		s = l.newSlot(key)
+	case s.lock != nil && !c.waits:
+		return c.refused()
+	}
+	c.slot = s
+	s.askers = append(s.askers, c)
+	if s.lock == nil && (s.want == wantNothing || s.want == wantLeave && !s.sealed) {
+		l.push(s, wantLock)
+	}
+	l.getGoing(c)
+	return nil
 }
 
-// Close ends all calls with relay.ErrClosed, waiting ones included, and frees
-// what is held: the Lost channels close, and Release says relay.ErrLost and
-// relay.ErrClosed. It returns when the server has freed everything, or with
-// ctx's error when that ends first; the rest then goes on without it, bounded
-// by RequestTimeout. A second Close does nothing and returns nil.
-func (l *Locker) Close(ctx context.Context) error {
-	l.mu.Lock()
-	if l.closed {
-		l.mu.Unlock()
-		return nil
-	}
-	l.closed = true
-	locks := make([]*heldLock, 0, len(l.held))
-	for _, lock := range l.held {
-		locks = append(locks, lock)
-	}
-	l.mu.Unlock()
-	l.life.end()
-	lost := locks[:0:0]
-	for _, lock := range locks {
-		if lock.markLost(relay.ErrClosed) {
-			lost = append(lost, lock)
-		}
-	}
-	for _, lock := range lost { // an observer holds up none of the marks
-		lock.emitLost()
-	}
+// maxSpare bounds the slots that are kept for later.
+const maxSpare = 128
 
-	freed := make(chan struct{})
-	go func() {
-		defer close(freed)
-		var all sync.WaitGroup
-		for _, lock := range locks {
-			all.Go(func() { _ = lock.Release(ctx) }) // it says what lose has said
-		}
-		all.Wait()
-		l.inflight.Wait()
-	}()
-	select {
-	case <-freed:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("relay/postgres: close: %w", ctx.Err())
+// newSlot makes one, or takes a spare one. mu is held.
+func (l *Locker) newSlot(key int64) *slot {
+	var s *slot
+	if last := len(l.spare) - 1; last >= 0 {
+		s, l.spare = l.spare[last], l.spare[:last]
+	} else {
+		s = new(slot)
 	}
+	s.key = key
+	l.slots[key] = s
+	return s
+}
+
+// drop takes a slot out of the table. Nobody uses it any more: who held it or
+// asked for it has been answered. mu is held.
+func (l *Locker) drop(s *slot) {
+	delete(l.slots, s.key)
+	if len(l.spare) < maxSpare {
+		*s = slot{askers: s.askers[:0]}
+		l.spare = append(l.spare, s)
+	}
+}
+
+// push queues what a slot wants, unless it is queued already. mu is held.
+func (l *Locker) push(s *slot, w want) {
+	if s.want == wantNothing {
+		l.queue = append(l.queue, s)
+	}
+	s.want = w
+}
+
+// getGoing sees to it that somebody asks the server for what is queued: the
+// keeper if it has the session, else c. mu is held.
+func (l *Locker) getGoing(c *caller) {
+	if len(l.queue) == 0 || l.closed {
+		return
+	}
+	switch n := l.line; {
+	case n == nil:
+		l.startLine()
+	case n.parked:
+		n.parked = false
+		n.session.wake()
+	case !n.busy:
+		n.busy = true
+		c.leads = n
+	}
+}
+
+// tick lets all those ask who wait and are due, in one round trip. mu is held.
+func (l *Locker) tick(now time.Time) {
+	for _, s := range l.slots {
+		if s.idle() && s.backOff == 0 && s.waiter() != nil && now.Sub(s.tried) >= l.cfg.RetryInterval/2 {
+			l.push(s, wantLock)
+		}
+	}
+}
+
+// idle says that nothing is held and nothing under way. mu is held.
+func (s *slot) idle() bool { return s.lock == nil && s.want == wantNothing }
+
+// waiter is the first of those who wait, and the one to ask again in time. mu
+// is held.
+func (s *slot) waiter() *caller {
+	for _, c := range s.askers {
+		if c.waits && c.left == nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// tell answers those who need not wait any longer for a lock that is held: who
+// has left; and of those who only try, whom the question covered, or all. It
+// says whether any is left who tries. mu is held.
+func (s *slot) tell(all bool) (tries bool) {
+	rest := s.askers[:0]
+	for _, c := range s.askers {
+		switch {
+		case c.left != nil:
+			c.answer(nil, c.left)
+		case !c.waits && (all || c.asked):
+			c.answer(nil, c.refused())
+		default:
+			rest = append(rest, c)
+			tries = tries || !c.waits
+		}
+	}
+	clear(s.askers[len(rest):])
+	s.askers = rest
+	return tries
+}
+
+// freed is the news that a slot's lock may be had. mu is held.
+func (l *Locker) freed(s *slot) {
+	switch {
+	case s.idle() && len(s.askers) > 0:
+		l.push(s, wantLock)
+	case s.want == wantLock && s.sealed:
+		s.again = true
+	}
+}
+
+// tidy queues or removes what a slot needs no more. mu is held.
+func (l *Locker) tidy(s *slot) {
+	switch {
+	case !s.idle() || len(s.askers) > 0:
+	case s.registered:
+		l.push(s, wantLeave)
+	default:
+		l.drop(s)
+	}
+}
+
+// leave takes a caller out of its slot. mu is held.
+func (l *Locker) leave(c *caller) {
+	s := c.slot
+	if at := slices.Index(s.askers, c); at >= 0 {
+		s.askers = slices.Delete(s.askers, at, at+1)
+	}
+	if len(s.askers) == 0 && s.want == wantLock && !s.sealed {
+		at := slices.Index(l.queue, s)
+		l.queue = slices.Delete(l.queue, at, at+1)
+		s.want = wantNothing
+	}
+	if next := s.waiter(); next != nil {
+		next.look()
+	}
+	l.tidy(s)
 }

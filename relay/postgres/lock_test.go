@@ -42,46 +42,48 @@ func TestLock_ATerminatedSessionTellsItsHolder(t *testing.T) {
 	require.Empty(t, events, "a loss is told once")
 }
 
-func TestLock_AnObserverMayReleaseTheLockThatWasLost(t *testing.T) {
+func TestLock_AnObserverMayReleaseTheLockThatWasLostAndCloseTheLocker(t *testing.T) {
 	db := newDatabase(t)
-	var lock atomic.Value
-	released := make(chan error, 1)
-	locker := db.locker(t, postgres.LockerConfig{Observer: func(e relay.Event) {
+	var lock, locker atomic.Value
+	answers := make(chan error, 2)
+	locker.Store(db.locker(t, postgres.LockerConfig{Observer: func(e relay.Event) {
 		if e.Kind == relay.EventLost {
-			released <- lock.Load().(relay.Lock).Release(context.Background())
+			answers <- lock.Load().(relay.Lock).Release(context.Background())
+			answers <- locker.Load().(*postgres.Locker).Close(context.Background())
 		}
-	}})
-	lock.Store(take(t, locker, "job"))
+	}}))
+	lock.Store(take(t, locker.Load().(*postgres.Locker), "job"))
 	db.terminate(t, db.holder(t, "job"))
-	require.ErrorIs(t, <-released, relay.ErrLost)
+	require.ErrorIs(t, <-answers, relay.ErrLost)
+	require.NoError(t, <-answers)
 }
 
 func TestLock_NothingIsLeftAfterRelease(t *testing.T) {
 	db := newDatabase(t)
-	locker := db.locker(t, postgres.LockerConfig{})
+	locker := db.locker(t, postgres.LockerConfig{TTL: 3 * time.Second})
 	lock := take(t, locker, "job")
 	require.NotZero(t, db.holder(t, "job"))
-	require.Equal(t, 1, db.sessions(t))
 	require.NoError(t, lock.Release(t.Context()))
 	require.Zero(t, db.locks(t), "no lock is left")
-	require.Zero(t, db.sessions(t), "no session is left")
-
-	_, err := db.locker(t, postgres.LockerConfig{}).TryAcquire(t.Context(), "job")
-	require.NoError(t, err)
-	_, err = locker.TryAcquire(t.Context(), "job")
+	other := take(t, db.locker(t, postgres.LockerConfig{ApplicationName: "other"}), "job")
+	_, err := locker.TryAcquire(t.Context(), "job")
 	require.ErrorIs(t, err, relay.ErrNotAcquired)
-	require.Equal(t, 1, db.sessions(t), "a refusal leaves no session")
+	require.NoError(t, other.Release(t.Context()))
+
+	db.awaitSessions(t, 0) // one that nobody has used for TTL/3 is closed
+	take(t, locker, "job") // and made again
+	require.Equal(t, 1, db.sessions(t))
 }
 
 func TestLock_ASessionThatNoLongerHoldsItIsALoss(t *testing.T) {
 	db := newDatabase(t)
+	// A session of its own is told that it does not hold what it wants to unlock.
 	db.exec(t, "create function public.pg_advisory_unlock(bigint) returns bool language sql as 'select false'")
 	cfg := db.config(t)
 	cfg.ConnConfig.RuntimeParams["search_path"] = "public, pg_catalog"
 	lock := take(t, newLocker(t, cfg, postgres.LockerConfig{}), "job")
 	require.ErrorIs(t, lock.Release(t.Context()), relay.ErrLost, "the result of the unlock counts")
 	<-lock.Lost()
-	require.Zero(t, db.sessions(t))
 }
 
 func TestLocker_NoGoroutineOutlivesClose(t *testing.T) {
@@ -95,7 +97,7 @@ func TestLocker_NoGoroutineOutlivesClose(t *testing.T) {
 		_, err := locker.Acquire(t.Context(), "held elsewhere")
 		return err
 	})
-	db.awaitSessions(t, 3)
+	db.awaitWaiters(t, "held elsewhere", 1)
 	require.NoError(t, locker.Close(t.Context()))
 	require.ErrorIs(t, <-waiting, relay.ErrClosed)
 	require.NoError(t, holder.Close(t.Context()))
@@ -154,11 +156,11 @@ func TestLocker_TheErrorAtTheCapNamesIt(t *testing.T) {
 	take(t, locker, "c")
 }
 
-func TestLocker_WaitersOfOneNameShareASession(t *testing.T) {
+func TestLocker_WaitersOfOneNameTakeTurnsOnOneSession(t *testing.T) {
 	db := newDatabase(t)
 	holder := db.locker(t, postgres.LockerConfig{})
 	lock := take(t, holder, "job")
-	locker := db.locker(t, postgres.LockerConfig{MaxHeld: 1, RetryInterval: 20 * time.Millisecond})
+	locker := db.locker(t, postgres.LockerConfig{MaxHeld: 1})
 
 	var turns sync.WaitGroup
 	for range 5 {
@@ -172,7 +174,8 @@ func TestLocker_WaitersOfOneNameShareASession(t *testing.T) {
 			}
 		})
 	}
-	db.awaitSessions(t, 2) // the holder's, and one for all who wait
+	db.awaitWaiters(t, "job", 1)
+	require.Equal(t, 2, db.sessions(t), "the holder's, and one for all who wait")
 	require.NoError(t, lock.Release(t.Context()))
 	turns.Wait()
 }
@@ -186,7 +189,7 @@ func TestLocker_AWaiterHoldsNoSnapshotAndBlocksNobody(t *testing.T) {
 		_, err := locker.Acquire(t.Context(), "job")
 		return err
 	})
-	db.awaitSessions(t, 2)
+	db.awaitWaiters(t, "job", 1)
 	require.Zero(t, query[int](t, db, `select count(*) from pg_locks where locktype = 'advisory' and not granted`),
 		"a waiter must not stand in the server's own queue")
 	require.NotContains(t, query[string](t, db, `select string_agg(state, ',') from pg_stat_activity
@@ -196,14 +199,34 @@ func TestLocker_AWaiterHoldsNoSnapshotAndBlocksNobody(t *testing.T) {
 	require.NoError(t, <-waiting)
 }
 
-// awaitSessions returns once n sessions of relay's are past their set-up.
+// awaitSessions returns once relay has n sessions.
 func (d *database) awaitSessions(t testing.TB, n int) {
 	t.Helper()
-	for query[int](t, d, `select count(*) from pg_stat_activity where datname = current_database()
-		and application_name = 'relay' and query like '%advisory%'`) != n {
+	for d.sessions(t) != n {
 		require.NoError(t, t.Context().Err())
 	}
 }
+
+// waiters counts the sessions that are registered as waiters for a name.
+func (d *database) waiters(t testing.TB, name string) int {
+	t.Helper()
+	return query[int](t, d, `select count(*) from pg_locks
+		where locktype = 'advisory' and granted and objsubid = 1 and mode = 'ShareLock'
+		and database = (select oid from pg_database where datname = current_database())
+		and (classid::bigint << 32) | objid::bigint = $1`, waitKey(name))
+}
+
+// awaitWaiters returns once n sessions are registered as waiters for a name.
+func (d *database) awaitWaiters(t testing.TB, name string, n int) {
+	t.Helper()
+	for d.waiters(t, name) != n {
+		require.NoError(t, t.Context().Err())
+	}
+}
+
+// waitKey is what those who wait for a name hold: "WAIT" where its lock has
+// "LOCK".
+func waitKey(name string) int64 { return 6287387179912003584 | postgres.LockKey(name)&(1<<32-1) }
 
 func TestLocker_AWaiterWhoseSessionDiesSaysSo(t *testing.T) {
 	db := newDatabase(t)
@@ -213,7 +236,7 @@ func TestLocker_AWaiterWhoseSessionDiesSaysSo(t *testing.T) {
 		_, err := locker.Acquire(t.Context(), "job")
 		return err
 	})
-	db.awaitSessions(t, 1)
+	db.awaitWaiters(t, "job", 1)
 	db.exec(t, `select pg_terminate_backend(pid) from pg_stat_activity
 		where datname = current_database() and application_name = 'relay'`)
 	err := <-waiting

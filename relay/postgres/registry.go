@@ -59,10 +59,14 @@ type NodeRegistryConfig struct {
 // (see Migrate), by the server's clock and apart for each group. It uses one
 // session of its own. A pooler in transaction mode may sit between.
 type NodeRegistry struct {
-	pool    *sessionPool
 	group   string
 	ttl     time.Duration
+	timeout time.Duration
 	observe relay.Observer
+	life    lifetime
+
+	turn chan struct{} // full while a call uses what follows
+	tx   transactor
 }
 
 // NewNodeRegistry makes a NodeRegistry of a group, in which a node is live
@@ -89,7 +93,8 @@ func NewNodeRegistry(
 		return nil, err
 	}
 	return &NodeRegistry{
-		pool: newSessionPool(source, timeout, 1), group: group, ttl: ttl, observe: registryCfg.Observer,
+		group: group, ttl: ttl, timeout: timeout, observe: registryCfg.Observer,
+		life: newLifetime(), turn: make(chan struct{}, 1), tx: transactor{source: source},
 	}, nil
 }
 
@@ -129,11 +134,40 @@ func (r *NodeRegistry) LiveNodes(ctx context.Context) ([]string, error) {
 
 // Close ends all calls with relay.ErrClosed and closes the session. Nodes stay
 // as they are, until they lapse. A second Close does nothing and returns nil.
-func (r *NodeRegistry) Close(ctx context.Context) error { return r.pool.close(ctx) }
+func (r *NodeRegistry) Close(ctx context.Context) error {
+	r.life.end()
+	if !r.takeTurn(ctx) {
+		return fmt.Errorf("relay/postgres: close: %w", ctx.Err()) // the call in flight closes it
+	}
+	r.passTurn()
+	return nil
+}
+
+// takeTurn waits until no other call uses the session, or until ctx ends.
+func (r *NodeRegistry) takeTurn(ctx context.Context) bool {
+	select {
+	case r.turn <- struct{}{}: // also when ctx has ended
+		return true
+	default:
+	}
+	select {
+	case r.turn <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (r *NodeRegistry) passTurn() {
+	if r.life.ctx.Err() != nil {
+		r.tx.close()
+	}
+	<-r.turn
+}
 
 func (r *NodeRegistry) transact(ctx context.Context, what, node string, statements ...statement) ([]answer, error) {
 	began := time.Now()
-	answers, err := r.pool.transact(ctx, statements...)
+	answers, err := r.try(ctx, statements)
 	if err == nil {
 		return answers, nil
 	}
@@ -142,4 +176,31 @@ func (r *NodeRegistry) transact(ctx context.Context, what, node string, statemen
 	}
 	event := relay.Event{Name: cmp.Or(node, r.group), Took: time.Since(began)}
 	return nil, report(r.observe, event, fmt.Sprintf("%s in group %q", what, r.group), err)
+}
+
+// try runs statements as one transaction in one round trip. A heartbeat is
+// alone in its process, so it has a session to itself, and ctx may cut it.
+func (r *NodeRegistry) try(caller context.Context, statements []statement) ([]answer, error) {
+	ctx, stop := r.life.bound(caller)
+	defer stop()
+	if err := endOf(ctx); err != nil {
+		return nil, err
+	}
+	if !r.takeTurn(ctx) {
+		return nil, endOf(ctx)
+	}
+	defer r.passTurn()
+	if err := r.tx.ready(ctx); err != nil {
+		return nil, err
+	}
+	due := time.Now().Add(r.timeout)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(due) {
+		due = deadline
+	}
+	// Each statement may run twice: a beat is a beat, and who has left has left.
+	outcomes, err := r.tx.run(ctx, limits{due: due, until: due, share: 1, harmless: true}, transaction{body: statements})
+	if err != nil {
+		return nil, err
+	}
+	return outcomes[0].answers, outcomes[0].err
 }

@@ -85,7 +85,9 @@ func migrate(ctx context.Context, tx pgx.Tx) error {
 
 func createTables(ctx context.Context, tx pgx.Tx) error {
 	// "already exists, skipping" is of no interest to anybody.
-	_, err := tx.Exec(ctx, "set local client_min_messages = warning;"+schema, pgx.QueryExecModeSimpleProtocol)
+	// A crash must not forget tables that were promised, whatever the default.
+	_, err := tx.Exec(ctx, "set local client_min_messages = warning; set local synchronous_commit = on;"+schema,
+		pgx.QueryExecModeSimpleProtocol)
 	return err
 }
 

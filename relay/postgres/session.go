@@ -140,7 +140,7 @@ func (s *session) answers(n int) ([]answer, error) {
 			answers = append(answers, current)
 			current = answer{}
 		case *pgproto3.NotificationResponse:
-			s.heard = append(s.heard, m.Payload)
+			s.hear(m)
 		case *pgproto3.ErrorResponse:
 			refusal = pgconn.ErrorResponseToPgError(m)
 		case *pgproto3.ReadyForQuery:
@@ -192,7 +192,7 @@ func (s *session) park(until time.Time) error {
 		}
 		switch m := message.(type) {
 		case *pgproto3.NotificationResponse:
-			s.heard = append(s.heard, m.Payload)
+			s.hear(m)
 			return nil
 		case *pgproto3.ErrorResponse:
 			err = pgconn.ErrorResponseToPgError(m) // nothing was asked: it says goodbye
@@ -205,8 +205,15 @@ func (s *session) park(until time.Time) error {
 	return err
 }
 
-// wake ends a parked read, and every later one, at once. A statement that is
-// being answered is left alone.
+// hear keeps what others notify. What the session itself has said is no news.
+func (s *session) hear(m *pgproto3.NotificationResponse) {
+	if m.PID != s.pid {
+		s.heard = append(s.heard, m.Payload)
+	}
+}
+
+// wake ends a parked read, and every later one, at once, until rest. A statement
+// that is being answered is left alone.
 func (s *session) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,10 +223,11 @@ func (s *session) wake() {
 	}
 }
 
-func (s *session) isWanted() bool {
+// rest lets the next read park again.
+func (s *session) rest() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.wanted
+	s.wanted = false
 }
 
 // cut closes the socket under whoever uses it.

@@ -1,0 +1,281 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Leader and followers: whoever finds the session free asks the server for all
+// that is queued, in one statement, while the others wait for their answers.
+// What is queued meanwhile is for the next leader, one of those who wait. So a
+// thousand callers cost one connection and few round trips, and one caller no
+// goroutine between it and the socket.
+//
+// No caller's context reaches the session: a statement that is cut short would
+// cost the locks of everybody.
+
+// maxBatch bounds a statement, and with it how long others wait for it and how
+// much of the server's lock table its look for waiters takes.
+const maxBatch = 1000
+
+// registerAgain is how soon a waiter asks again that could not register: a
+// release was looking for waiters at that moment, and has told nobody.
+const registerAgain = 10 * time.Millisecond
+
+// standBack is for how many round trips the waiters of a process let those of
+// others go first, when its release has told them. Else they would always be
+// faster: a wake-up takes two.
+const standBack = 4
+
+// await returns once the caller is answered. It leads when it is its turn.
+func (l *Locker) await(ctx context.Context, c *caller) {
+	ended := ctx.Done()
+	for !l.turn(c) {
+		l.setTick(c)
+		select {
+		case <-c.signal:
+		case <-ended:
+			ended = nil
+			l.letGo(c, endOf(ctx))
+		case <-c.timer.C:
+			l.askAgain(c)
+		}
+		c.timer.Stop()
+	}
+}
+
+// turn leads for as long as it is the caller's turn, and says whether the caller
+// is answered.
+func (l *Locker) turn(c *caller) (done bool) {
+	for {
+		l.mu.Lock()
+		n, done := c.leads, c.done
+		c.leads = nil
+		l.mu.Unlock()
+		if n == nil {
+			return done
+		}
+		l.lead(n)
+	}
+}
+
+// ticks says whether it is for this caller to ask again in time. mu is held.
+func (c *caller) ticks() bool {
+	return !c.done && c.slot.idle() && c.slot.waiter() == c
+}
+
+// setTick sets the time of the next try, if it is this caller's to make. To draw
+// it calls the user's Jitter, so it holds nothing then.
+func (l *Locker) setTick(c *caller) {
+	l.mu.Lock()
+	ticks := c.ticks()
+	l.mu.Unlock()
+	if !ticks {
+		return
+	}
+	wait := l.cfg.wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.slot.backOff > 0 {
+		wait = c.slot.backOff
+	}
+	c.timer.Reset(max(wait-time.Since(c.slot.tried), 0))
+}
+
+func (l *Locker) askAgain(c *caller) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.ticks() {
+		l.tick(time.Now())
+		l.push(c.slot, wantLock)
+		l.getGoing(c)
+	}
+}
+
+// letGo is for a caller whose context has ended. While a question that covers
+// it is under way it has to stay, to give back what the answer may bring.
+func (l *Locker) letGo(c *caller, end error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.done {
+		return
+	}
+	c.left = endedCall(c.name, c.waits, end)
+	if s := c.slot; s.sealed && s.want == wantLock && c.asked {
+		return
+	}
+	c.answer(nil, c.left)
+	l.leave(c)
+}
+
+// abandon gives up for a caller that a panic of the user's unwinds.
+func (l *Locker) abandon(c *caller) {
+	l.letGo(c, context.Canceled)
+	l.await(context.Background(), c)
+	if c.lock != nil {
+		_ = c.lock.Release(context.Background())
+	}
+}
+
+// lead asks the server once for what is queued, and passes the lead on. The
+// caller has it: n.busy is set.
+func (l *Locker) lead(n *line) {
+	if n.crowd { // let those come who were answered just now
+		runtime.Gosched()
+	}
+	l.mu.Lock()
+	sealed := l.seal(n)
+	l.mu.Unlock()
+	if sealed {
+		l.conclude(n, n.askOps())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.passOn(n)
+}
+
+// passOn hands the lead to one of those whose questions are queued. What nobody
+// waits for is left to the keeper. mu is held.
+func (l *Locker) passOn(n *line) {
+	if n.stuck || n.cause != nil {
+		n.busy = n.stuck
+		n.nudge()
+		return
+	}
+	for _, s := range l.queue {
+		c := s.releaser
+		if s.lock == nil && len(s.askers) > 0 {
+			c = s.askers[0]
+		}
+		if c != nil {
+			c.leads = n
+			c.look()
+			return
+		}
+	}
+	n.busy = false
+}
+
+// seal takes the next batch from the queue. false: there is nothing to send, or
+// nothing to send it on. mu is held.
+func (l *Locker) seal(n *line) bool {
+	if n.cause != nil {
+		return false
+	}
+	left, err := n.trustLeft()
+	if err != nil {
+		l.lose(n, err)
+		return false
+	}
+	size := min(len(l.queue), maxBatch)
+	if size == 0 {
+		return false
+	}
+	now := time.Now()
+	n.batch, n.ops = n.batch[:0], n.ops[:0]
+	for _, s := range l.queue[:size] {
+		n.batch = append(n.batch, s)
+		n.ops = append(n.ops, op{kind: s.seal(now), key: s.key})
+	}
+	l.queue = slices.Delete(l.queue, 0, size)
+	n.crowd = size > 1
+	n.limit(min(left, l.cfg.RequestTimeout))
+	return true
+}
+
+// seal says how to ask for what the slot wants. mu is held.
+func (s *slot) seal(now time.Time) opKind {
+	s.sealed = true
+	switch s.want {
+	case wantUnlock:
+		s.op = opUnlock
+	case wantLeave:
+		s.op = opLeave
+	default:
+		s.op, s.tried, s.again = opTry, now, false
+		for _, c := range s.askers {
+			if c.waits && c.asked { // who was refused before
+				s.op = opRegister
+			}
+			c.asked = true
+		}
+		if s.registered {
+			s.op = opTryRegistered
+		}
+	}
+	return s.op
+}
+
+// conclude takes what came of a batch. The caller has the lead.
+func (l *Locker) conclude(n *line, err error) {
+	refused := err != nil && !n.broken
+	if refused {
+		err = n.reconcile(err)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n.stuck = false
+	switch {
+	case n.cause != nil: // everybody has been told
+		return
+	case n.broken && refused:
+		l.lose(n, err)
+		return
+	case n.broken:
+		l.unanswered(n, err)
+		return
+	}
+	// The answer counts from before its question, and only if all was still
+	// good when it came: this process may have been frozen in between.
+	_, over := n.trustLeft()
+	if over == nil {
+		_, over = n.leftSince(n.sent) // with nothing held yet: a grant is no good either
+	}
+	if over != nil {
+		l.lose(n, over)
+		return
+	}
+	n.asked, n.refused = n.sent, nil
+	for i, s := range n.batch {
+		l.settle(n, s, n.codes[i], err)
+	}
+	l.hear(n)
+}
+
+// unanswered is for a batch without an answer. While something is held, whose
+// loss it would be to give up, the keeper goes on waiting, until the locks can't
+// be relied on any more. mu is held.
+func (l *Locker) unanswered(n *line, err error) {
+	_, over := n.trustLeft()
+	switch {
+	case over != nil:
+		l.lose(n, over)
+	case n.held == 0 || !errors.Is(err, os.ErrDeadlineExceeded):
+		l.lose(n, err)
+	default:
+		n.stuck = true
+		for _, s := range n.batch {
+			if s.want == wantUnlock && s.releaser != nil {
+				s.releaser.answer(nil, s.lock.unanswered())
+				s.releaser = nil
+			}
+		}
+	}
+}
+
+// hear takes the notifications that came in between. mu is held.
+func (l *Locker) hear(n *line) {
+	if n.cause != nil {
+		return
+	}
+	for _, payload := range n.session.heard {
+		if s := l.slots[parseKey(payload)]; s != nil {
+			l.freed(s)
+		}
+	}
+	n.session.heard = n.session.heard[:0]
+}
