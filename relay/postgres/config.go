@@ -53,8 +53,28 @@ func newSource(cfg *pgxpool.Config, appName string, requestTimeout time.Duration
 	}, nil
 }
 
-// connect opens a connection, bounded by ctx.
-func (s *source) connect(ctx context.Context) (*pgconn.PgConn, error) {
+// callbackPanic carries a panic of the user's, in BeforeConnect say, from the
+// goroutine that opens a session for everybody to those who wait for it.
+type callbackPanic struct{ value any }
+
+func (p *callbackPanic) Error() string { return fmt.Sprintf("a callback panicked: %v", p.value) }
+
+// panicOn goes on with a panic of the user's, where the call was made.
+func panicOn(err error) {
+	var p *callbackPanic
+	if errors.As(err, &p) {
+		panic(p.value)
+	}
+}
+
+// connect opens a connection, bounded by ctx. A panic of the user's becomes an
+// error on the way: see panicOn.
+func (s *source) connect(ctx context.Context) (conn *pgconn.PgConn, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			conn, err = nil, &callbackPanic{v}
+		}
+	}()
 	config := s.config.Copy()
 	if s.beforeConnect != nil {
 		if err := s.beforeConnect(ctx, config); err != nil {

@@ -56,6 +56,7 @@ var (
 
 // SQLSTATE codes that callers act on.
 const (
+	codeNoSuchStatement    = "26000"
 	codeReadOnly           = "25006"
 	codeNotSupported       = "0A000"
 	codeUndefinedTable     = "42P01"

@@ -182,6 +182,7 @@ func (s *LeaseStore) ask(ctx context.Context, what string, c *leaseCall) leaseRe
 	began := time.Now()
 	r := s.queue.do(ctx, c)
 	if r.err != nil {
+		panicOn(r.err)
 		if c.role != "" {
 			what = fmt.Sprintf("%s of role %q", what, c.role)
 		}

@@ -157,10 +157,10 @@ func (a leaseAttempt) transaction() transaction {
 	}
 	var roles, owners, tokens, ttls []string // to write
 	var freed, keys, payloads []string
-	var read []string
+	var read, but []string
 	for _, c := range a.calls {
 		if c.kind != leaseRelease {
-			read = append(read, c.role)
+			read, but = append(read, c.role), append(but, c.owner)
 		}
 		if c.kind == leaseRead {
 			continue
@@ -181,7 +181,7 @@ func (a leaseAttempt) transaction() transaction {
 		tx.body = append(tx.body, stmt(writeLeasesSQL, array(roles), array(owners), array(tokens), array(ttls)))
 	}
 	if len(read) > 0 {
-		tx.body = append(tx.body, stmt(readLeasesSQL, array(read)))
+		tx.body = append(tx.body, stmt(readLeasesSQL, array(read), array(but)))
 	}
 	if len(freed) > 0 && !a.quiet {
 		tx.notify = []statement{stmt(notifyReleasedSQL, array(freed), array(keys), array(payloads))}

@@ -66,6 +66,7 @@ func (s *LeaseStore) WaitReleased(ctx context.Context, role string) error {
 		return err
 	}
 	if err := s.listener.wait(ctx, role); err != nil {
+		panicOn(err)
 		return wrap(fmt.Sprintf("wait for the release of role %q", role), err)
 	}
 	return nil

@@ -33,9 +33,10 @@ insert into relay_leases as t (role, owner, token, acquired_at, expires_at, ttl)
 select c.role, c.owner, c.token, clock_timestamp(),
     clock_timestamp() + c.ttl * interval '1 microsecond', c.ttl * interval '1 microsecond'
 from unnest($1::text[], $2::text[], $3::int8[], $4::int8[]) as c (role, owner, token, ttl)
-left join relay_leases as seen on seen.role = c.role
-where case when c.ttl = 0 then seen.owner = c.owner
-    else seen.role is null or seen.owner = c.owner or seen.expires_at <= clock_timestamp() end
+where case
+    when c.ttl = 0 then exists (select from relay_leases as seen where seen.role = c.role and seen.owner = c.owner)
+    else not exists (select from relay_leases as seen
+        where seen.role = c.role and seen.owner <> c.owner and seen.expires_at > clock_timestamp()) end
 order by c.role collate "C"
 on conflict (role) do update set
     owner = excluded.owner,
@@ -57,9 +58,14 @@ where case
     else t.owner = excluded.owner and t.expires_at > clock_timestamp() end
 returning role, ` + leaseColumns
 
-// readLeasesSQL also tells which leases are live. Argument: roles.
-const readLeasesSQL = "select role, " + leaseColumns + `, expires_at > clock_timestamp()
-from relay_leases where role = any($1::text[])`
+// readLeasesSQL also tells which leases are live. Arguments: roles, and for each
+// the owner whose lease need not be told, since it was just written. At the last
+// token it may not have been. OFFSET 0 has each role looked up by its key: a plan
+// that is kept was made for a table of another size.
+const readLeasesSQL = "select t.role, t." + leaseColumns + `, expires_at > clock_timestamp()
+from unnest($1::text[], $2::text[]) as c (role, owner),
+    lateral (select * from relay_leases where role = c.role offset 0) as t
+where t.owner <> c.owner or t.token = 9223372036854775807`
 
 // notifyReleasedSQL wakes those who wait for roles that are free now. It runs in
 // the transaction that has freed them. NOTIFY is not for free, because the
@@ -74,8 +80,8 @@ from relay_leases where role = any($1::text[])`
 const notifyReleasedSQL = `
 select case when pg_try_advisory_xact_lock(c.key) then null
     else pg_notify('` + notifyChannel + `', c.payload)::text end
-from unnest($1::text[], $2::int8[], $3::text[]) as c (role, key, payload)
-join relay_leases as t on t.role = c.role
+from unnest($1::text[], $2::int8[], $3::text[]) as c (role, key, payload),
+    lateral (select * from relay_leases where role = c.role offset 0) as t
 where t.expires_at <= clock_timestamp()`
 
 // advanceTokenSQL leaves the expiry; a role that was never granted gets a row

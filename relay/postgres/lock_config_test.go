@@ -189,10 +189,28 @@ func TestConnect_ABeforeConnectThatPutsAHandMadeConfigIsAnError(t *testing.T) {
 		return nil
 	}
 	take(t, newLocker(t, cfg, postgres.LockerConfig{}), "job")
+}
+
+// A session is opened for everybody who waits, on a goroutine of the adapter's.
+func TestConnect_APanicOfTheUsersPassesThroughTheCallThatWaits(t *testing.T) {
+	cfg, err := pgxpool.ParseConfig("postgres://localhost/db")
+	require.NoError(t, err)
 	cfg.BeforeConnect = func(context.Context, *pgx.ConnConfig) error { panic("user") }
-	require.PanicsWithValue(t, "user", func() {
-		_, _ = newLocker(t, cfg, postgres.LockerConfig{}).TryAcquire(t.Context(), "job")
-	}, "a panic of the user's own passes through")
+	locker := newLocker(t, cfg, postgres.LockerConfig{})
+	store := newLeases(t, cfg, postgres.LeaseStoreConfig{})
+	registry, err := postgres.NewNodeRegistry(cfg, "group", 0, postgres.NodeRegistryConfig{})
+	require.NoError(t, err)
+	for what, call := range map[string]func(ctx context.Context) error{
+		"TryAcquire":   func(ctx context.Context) error { _, err := locker.TryAcquire(ctx, "job"); return err },
+		"Acquire":      func(ctx context.Context) error { _, err := locker.Acquire(ctx, "job"); return err },
+		"Holders":      func(ctx context.Context) error { _, err := locker.Holders(ctx, "job"); return err },
+		"Current":      func(ctx context.Context) error { _, err := store.Current(ctx, role); return err },
+		"WaitReleased": func(ctx context.Context) error { return store.WaitReleased(ctx, role) },
+		"Heartbeat":    func(ctx context.Context) error { return registry.Heartbeat(ctx, "node") },
+	} {
+		require.PanicsWithValue(t, "user", func() { _ = call(t.Context()) }, what)
+	}
+	require.NoError(t, registry.Close(t.Context()))
 }
 
 // Of two addresses the first may take connections and never answer.

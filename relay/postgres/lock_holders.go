@@ -71,6 +71,7 @@ func (l *Locker) Holders(ctx context.Context, names ...string) ([]Holder, error)
 	}
 	rows, err := l.askHolders(ctx, names)
 	if err != nil {
+		panicOn(err)
 		return nil, wrap("holders", endOr(ctx, err))
 	}
 	byKey := make(map[string][][]string, len(rows))

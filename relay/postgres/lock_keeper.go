@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/relay-samples/relay-go/relay"
@@ -52,7 +51,7 @@ func (l *Locker) open(n *line) bool {
 	case <-l.life.ctx.Done():
 		return false
 	}
-	s, err := l.openGuarded()
+	s, err := l.openSession(l.life.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -64,32 +63,6 @@ func (l *Locker) open(n *line) bool {
 		l.lose(n, err)
 	}
 	return false
-}
-
-// callbackPanic carries a panic of the user's BeforeConnect from the keeper to
-// those who wait for the session, where it goes on.
-type callbackPanic struct{ value any }
-
-func (p *callbackPanic) Error() string { return fmt.Sprintf("a callback panicked: %v", p.value) }
-
-// panicOn goes on with a panic of the user's.
-func panicOn(err error) {
-	var p *callbackPanic
-	if errors.As(err, &p) && p.value != nil {
-		panic(p.value)
-	}
-}
-
-func (l *Locker) openGuarded() (s *session, err error) {
-	returned := false
-	defer func() {
-		if !returned { // nil: it called runtime.Goexit, as a failing test does
-			s, err = nil, &callbackPanic{recover()}
-		}
-	}()
-	s, err = l.openSession(l.life.ctx)
-	returned = true
-	return s, err
 }
 
 // tend does what there is for the keeper to do. false: the session is over.

@@ -171,6 +171,7 @@ func (r *NodeRegistry) transact(ctx context.Context, what, node string, statemen
 	if err == nil {
 		return answers, nil
 	}
+	panicOn(err)
 	if node != "" {
 		what += fmt.Sprintf("node %q", node)
 	}

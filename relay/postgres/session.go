@@ -1,13 +1,13 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,6 +34,12 @@ type session struct {
 	usedAt   time.Time // when the last answer came
 	heard    []string  // payloads of notifications that came in between; whoever uses the session takes them
 
+	// own says that no pooler shares the server session, so that statements may
+	// stay prepared on it: they are parsed and planned once.
+	own   bool
+	names map[string]string // of prepared statements, by SQL
+	named int               // how many names were given
+
 	mu     sync.Mutex // guards what follows, and orders park's deadline with wake's
 	parked bool
 	wanted bool
@@ -54,9 +60,6 @@ type answer struct {
 	tag  string // "UPDATE 1"
 }
 
-// affected reports whether the statement changed a row.
-func (a answer) affected() bool { return a.tag != "" && !strings.HasSuffix(a.tag, " 0") }
-
 // open makes a session, bounded by ctx and by the source's timeout.
 func (s *source) open(ctx context.Context) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
@@ -73,51 +76,6 @@ func (s *source) open(ctx context.Context) (*session, error) {
 		conn: taken.Conn, frontend: taken.Frontend, pid: taken.PID,
 		version: taken.ParameterStatuses["server_version"], usedAt: time.Now(),
 	}, nil
-}
-
-// ask sends statements in one round trip and returns an answer for each. They
-// are bound without names: nothing is prepared, so a pooler may sit between,
-// and all of them reach the same server session. A server's refusal (a
-// *pgconn.PgError) leaves the session usable; after any other error, the end of
-// ctx included, it is broken and what the statements did is unknown.
-func (s *session) ask(ctx context.Context, until time.Time, statements ...statement) ([]answer, error) {
-	if err := s.conn.SetDeadline(until); err != nil {
-		s.broken = true
-		return nil, err
-	}
-	interrupted := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(interrupted)
-		_ = s.conn.SetDeadline(longAgo)
-	})
-	defer func() {
-		if !stop() {
-			<-interrupted // else it could hit whoever uses the session next
-		}
-	}()
-	answers, err := s.exchange(statements)
-	if end := endOf(ctx); err != nil && s.broken && end != nil {
-		return nil, end
-	}
-	return answers, err
-}
-
-func (s *session) exchange(statements []statement) ([]answer, error) {
-	for _, st := range statements {
-		args := make([][]byte, len(st.args))
-		for i, arg := range st.args {
-			args[i] = []byte(arg)
-		}
-		s.frontend.SendParse(&pgproto3.Parse{Query: st.sql})
-		s.frontend.SendBind(&pgproto3.Bind{Parameters: args})
-		s.frontend.SendExecute(&pgproto3.Execute{})
-	}
-	s.frontend.SendSync(&pgproto3.Sync{})
-	s.broken = true // until the whole answer is here
-	if err := s.frontend.Flush(); err != nil {
-		return nil, err
-	}
-	return s.answers(len(statements))
 }
 
 func (s *session) answers(n int) ([]answer, error) {
@@ -157,11 +115,13 @@ func (s *session) answers(n int) ([]answer, error) {
 	}
 }
 
-// texts copies a row, which the next message overwrites. NULL reads as empty.
+// texts copies a row, which the next message overwrites, into one string that
+// all of it shares. NULL reads as empty.
 func texts(values [][]byte) []string {
+	all := string(bytes.Join(values, nil))
 	row := make([]string, len(values))
 	for i, v := range values {
-		row[i] = string(v)
+		row[i], all = all[:len(v)], all[len(v):]
 	}
 	return row
 }

@@ -64,11 +64,31 @@ func (t *transactor) ready(ctx context.Context) error {
 		return nil
 	}
 	s, err := t.source.open(ctx)
+	if err == nil {
+		err = s.lookWhoseItIs(ctx, time.Now().Add(t.source.timeout))
+	}
 	if err != nil {
 		return endOr(ctx, err)
 	}
 	t.session = s
 	return nil
+}
+
+// lookWhoseItIs finds out whether a pooler stands in between, which invents the
+// pid that it tells at the start of the connection. If none does, statements are
+// prepared, and planned once: to plan a batch costs more than to run it, and the
+// server would do it each time, in the hope of a better plan. It closes the
+// session if it can't tell.
+func (s *session) lookWhoseItIs(ctx context.Context, until time.Time) error {
+	answers, err := s.ask(ctx, until, stmt("select pg_backend_pid()"))
+	if err == nil && answers[0].rows[0][0] == strconv.FormatUint(uint64(s.pid), 10) {
+		_, err = s.ask(ctx, until, stmt("set plan_cache_mode = force_generic_plan"))
+		s.own = err == nil
+	}
+	if err != nil {
+		s.close(time.Now().Add(goodbye))
+	}
+	return err
 }
 
 // run sends the transactions in one round trip and returns an outcome for each
@@ -164,14 +184,11 @@ func (s *session) transact(ctx context.Context, l limits, all []transaction) ([]
 // to set.
 func (l limits) begin() []statement {
 	rest := time.Until(l.due)
-	set := func(name string, d time.Duration) statement {
-		return stmt("set local " + name + " = " + strconv.FormatInt(millis(d), 10))
-	}
+	text := func(d time.Duration) string { return strconv.FormatInt(millis(d), 10) }
 	return []statement{
 		stmt("begin isolation level read committed"),
-		stmt("set local synchronous_commit = on"),
-		set("statement_timeout", rest*3/4),
-		set("lock_timeout", rest/4/time.Duration(l.share)),
+		stmt(`select set_config('synchronous_commit', 'on', true), set_config('statement_timeout', $1::text, true),
+			set_config('lock_timeout', $2::text, true)`, text(rest*3/4), text(rest/4/time.Duration(l.share))),
 	}
 }
 
