@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,8 +31,9 @@ type leaseQueue struct {
 	leader  chan struct{} // closed when the leader has ended; nil while there is none
 	closed  bool
 
-	tx   transactor // the leader's; without one, whoever has mu may close it
-	size int        // of the leader's batch before
+	tx    transactor // the leader's; without one, whoever has mu may close it
+	sizes [16]int    // of the last batches; only the leader uses it, as what follows
+	turns int        // batches so far
 }
 
 // do waits for the answer to c, or for the end of ctx, after which the outcome
@@ -99,10 +101,11 @@ const gatherPause = 50 * time.Microsecond
 
 // gather lets those come who are about to: callers that renew on one beat, or
 // that were answered together, come together. It gives the processor to others
-// until as many have come as the last time, or nobody more for a moment. Where
-// the batch before had one call, nobody is expected.
+// until as many have come as in the largest of the last batches, or nobody more
+// for a moment. Where they all had one call, nobody is expected.
 func (q *leaseQueue) gather() {
-	if q.size < 2 {
+	expected := slices.Max(q.sizes[:])
+	if expected < 2 {
 		return
 	}
 	came, at := 0, time.Now()
@@ -111,7 +114,7 @@ func (q *leaseQueue) gather() {
 		n := len(q.waiting)
 		q.mu.Unlock()
 		switch now := time.Now(); {
-		case n >= min(q.size, maxLeaseBatch):
+		case n >= expected:
 			return
 		case n > came:
 			came, at = n, now
@@ -153,7 +156,9 @@ func (q *leaseQueue) seal(now time.Time) (batch []*leaseCall) {
 			met[c.role] = true
 		}
 	}
-	q.waiting, q.size = stay, len(batch)
+	q.waiting = stay
+	q.sizes[q.turns%len(q.sizes)] = len(batch)
+	q.turns++
 	return batch
 }
 
