@@ -3,8 +3,6 @@
 package postgres_test
 
 import (
-	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,19 +72,5 @@ func untilAnswered[T any](t testing.TB, call func() (T, error)) T {
 		}
 		t.Log(err)
 		require.NoError(t, t.Context().Err())
-	}
-}
-
-// requireNoGoroutine returns when none runs code of the package.
-func requireNoGoroutine(t testing.TB) {
-	t.Helper()
-	for {
-		stacks := make([]byte, 1<<20)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		if !strings.Contains(string(stacks), "relay/postgres.(") {
-			return
-		}
-		require.NoError(t, t.Context().Err(), "%s", stacks)
-		runtime.Gosched()
 	}
 }

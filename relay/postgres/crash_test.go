@@ -151,7 +151,7 @@ func TestLocker_ACrashOfTheServerTellsEveryHolderAndTheLockerGoesOn(t *testing.T
 	require.NoError(t, rival.Close(t.Context()))
 	require.Zero(t, db.locks(t))
 	require.Zero(t, db.sessions(t))
-	requireNoGoroutine(t)
+	awaitNoGoroutines(t)
 }
 
 // requireHeld says that somebody else holds a lock. A session that has died

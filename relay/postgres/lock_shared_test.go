@@ -37,16 +37,21 @@ func takeMany(t testing.TB, l *postgres.Locker, n int) []relay.Lock {
 	return locks
 }
 
-func TestLocker_AThousandLocksCostOneSessionAndFewQuestions(t *testing.T) {
-	db := newDatabase(t)
-	cfg := db.config(t)
-	network := newSniffer(t, cfg)
+// countQuestions counts the statements that ask for locks, whatever number.
+func countQuestions(network *proxy) *atomic.Int32 {
 	var questions atomic.Int32
 	network.toServer = func(data []byte) {
 		if bytes.Contains(data, []byte(askTry)) || bytes.Contains(data, []byte(askOps)) {
 			questions.Add(1)
 		}
 	}
+	return &questions
+}
+
+func TestLocker_AThousandLocksCostOneSessionAndFewQuestions(t *testing.T) {
+	db := newDatabase(t)
+	cfg := db.config(t)
+	questions := countQuestions(newSniffer(t, cfg))
 	locker := newLocker(t, cfg, postgres.LockerConfig{})
 	began := time.Now()
 	locks := takeMany(t, locker, 1000)

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -175,13 +174,7 @@ func TestLocker_AThousandWaitersAskTogether(t *testing.T) {
 	holder := db.locker(t, deaf)
 	takeMany(t, holder, 500)
 	cfg := db.config(t)
-	network := newSniffer(t, cfg)
-	var questions atomic.Int32
-	network.toServer = func(data []byte) {
-		if bytes.Contains(data, []byte(askTry)) || bytes.Contains(data, []byte(askOps)) {
-			questions.Add(1)
-		}
-	}
+	questions := countQuestions(newSniffer(t, cfg))
 	waiter := newLocker(t, cfg, postgres.LockerConfig{RetryInterval: 2 * time.Second})
 	ctx, cancel := context.WithCancel(t.Context())
 	var callers sync.WaitGroup

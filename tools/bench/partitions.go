@@ -35,6 +35,25 @@ func measurePartitions(ctx context.Context, b *bench) error {
 	return b.partitionBalance()
 }
 
+// partitioned and hashed go through all keys.
+func partitioned(name string, p relay.Partitioner, keys []string) subject {
+	return perKey(name, len(keys), func() (sum int) {
+		for _, k := range keys {
+			sum += p.Partition(k)
+		}
+		return sum
+	})
+}
+
+func hashed(keys []string) subject {
+	return perKey("hash", len(keys), func() (sum int) {
+		for _, k := range keys {
+			sum += int(rawHash(k))
+		}
+		return sum
+	})
+}
+
 // perKey repeats what does something for each of n keys, and counts the fastest
 // time through them: whoever else wants the processor is not to be measured.
 func perKey(name string, n int, all func() (sum int)) subject {
@@ -60,18 +79,7 @@ func (b *bench) partitionCost(ctx context.Context, keys []string) error {
 		return err
 	}
 	got, err := compare(ctx, b.options,
-		perKey("Partition", len(keys), func() (sum int) {
-			for _, k := range keys {
-				sum += p.Partition(k)
-			}
-			return sum
-		}),
-		perKey("hash", len(keys), func() (sum int) {
-			for _, k := range keys {
-				sum += int(rawHash(k))
-			}
-			return sum
-		}))
+		partitioned("Partition", p, keys), hashed(keys))
 	if err != nil {
 		return err
 	}
@@ -102,18 +110,7 @@ func (b *bench) ringCost(ctx context.Context, keys []string, partitions int) err
 		}
 	}
 	got, err := compare(ctx, b.options,
-		perKey("ring", len(keys), func() (sum int) {
-			for _, k := range keys {
-				sum += p.Partition(k)
-			}
-			return sum
-		}),
-		perKey("hash", len(keys), func() (sum int) {
-			for _, k := range keys {
-				sum += int(rawHash(k))
-			}
-			return sum
-		}),
+		partitioned("ring", p, keys), hashed(keys),
 		perKey("binary search", len(keys), func() (sum int) {
 			for _, h := range hashes {
 				sum += search(h)
