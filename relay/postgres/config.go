@@ -199,11 +199,16 @@ func (l lifetime) bound(ctx context.Context) (context.Context, func()) {
 // endOf says why a bounded context has ended: relay.ErrClosed or the error of
 // the caller's. nil when it has not.
 func endOf(bounded context.Context) error {
-	err := bounded.Err()
-	switch deadline, ok := bounded.Deadline(); {
-	case err != nil && errors.Is(context.Cause(bounded), relay.ErrClosed):
+	if bounded.Err() != nil && errors.Is(context.Cause(bounded), relay.ErrClosed) {
 		return relay.ErrClosed
-	case err == nil && ok && !time.Now().Before(deadline):
+	}
+	return endOfCaller(bounded)
+}
+
+// endOfCaller says why a caller's own context has ended; nil when it has not.
+func endOfCaller(ctx context.Context) error {
+	err := ctx.Err()
+	if deadline, ok := ctx.Deadline(); err == nil && ok && !time.Now().Before(deadline) {
 		return context.DeadlineExceeded // sockets keep the deadline too, and may be the first to notice
 	}
 	return err

@@ -57,12 +57,18 @@ var (
 // SQLSTATE codes that callers act on.
 const (
 	codeNoSuchStatement    = "26000"
+	codeLockTimeout        = "55P03"
 	codeReadOnly           = "25006"
 	codeNotSupported       = "0A000"
 	codeUndefinedTable     = "42P01"
 	codeOutOfMemory        = "53200" // "out of shared memory": the lock table
 	codeTooManyConnections = "53300"
 )
+
+func isCode(err error, code string) bool {
+	var refused *pgconn.PgError
+	return errors.As(err, &refused) && refused.Code == code
+}
 
 // wrap says what was tried, and adds the sentinel that tells what to do about
 // a server's error where there is one.

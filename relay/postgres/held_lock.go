@@ -127,9 +127,11 @@ func (h *heldLock) startUnlock(c *caller) error {
 	if h.cause != nil {
 		return h.lossError()
 	}
-	c.name, c.slot = h.name, h.slot
+	c.name, c.slot, c.until = h.name, h.slot, time.Now().Add(l.cfg.RequestTimeout)
 	h.slot.releaser = c
-	h.line.held--
+	if h.line.held--; h.line.held == 0 && h.line.stuck { // nothing to lose any more
+		h.line.shorten(c.until)
+	}
 	l.push(h.slot, wantUnlock)
 	l.getGoing(c)
 	return nil
@@ -138,9 +140,8 @@ func (h *heldLock) startUnlock(c *caller) error {
 // awaitUnlock returns once the caller is answered, after RequestTimeout at the
 // latest. The question goes on without it then.
 func (l *Locker) awaitUnlock(c *caller, h *heldLock) {
-	until := time.Now().Add(l.cfg.RequestTimeout)
 	for !l.turn(c) {
-		c.timer.Reset(time.Until(until))
+		c.timer.Reset(time.Until(c.until))
 		select {
 		case <-c.signal:
 		case <-c.timer.C:

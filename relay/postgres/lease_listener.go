@@ -148,9 +148,15 @@ func (l *releaseListener) run(ended chan<- struct{}) {
 	defer close(ended)
 	ctx, stop := l.life.bound(context.Background())
 	defer stop()
+	returned := false
+	defer func() {
+		if !returned {
+			l.goesOn(false, errGoexit)
+		}
+	}()
 	for {
 		useful, err := l.listen(ctx)
-		if !l.goesOn(useful, endOr(ctx, err)) {
+		if returned = !l.goesOn(useful, endOr(ctx, err)); returned {
 			return
 		}
 	}

@@ -39,7 +39,7 @@ type leaseQueue struct {
 // do waits for the answer to c, or for the end of ctx, after which the outcome
 // is unknown if c was sent. A call that has not been sent by then never is.
 func (q *leaseQueue) do(ctx context.Context, c *leaseCall) leaseReply {
-	if err := endOf(ctx); err != nil {
+	if err := endOfCaller(ctx); err != nil {
 		return leaseReply{err: err}
 	}
 	c.ctx, c.reply = ctx, make(chan leaseReply, 1)
@@ -78,6 +78,14 @@ func (q *leaseQueue) lead(ended chan<- struct{}) {
 	defer close(ended)
 	ctx, stop := q.life.bound(context.Background())
 	defer stop()
+	returned := false
+	defer func() {
+		if !returned {
+			for !q.rest() {
+				q.failAll(errGoexit)
+			}
+		}
+	}()
 	for {
 		err := endOf(ctx)
 		if err == nil {
@@ -89,7 +97,7 @@ func (q *leaseQueue) lead(ended chan<- struct{}) {
 			q.gather()
 			q.carry(ctx, q.seal(time.Now()))
 		}
-		if q.rest() {
+		if returned = q.rest(); returned {
 			return
 		}
 	}
@@ -139,7 +147,7 @@ func (q *leaseQueue) seal(now time.Time) (batch []*leaseCall) {
 	var stay []*leaseCall
 	met := make(map[string]bool, len(q.waiting))
 	for _, c := range q.waiting {
-		if err := endOf(c.ctx); err != nil {
+		if err := endOfCaller(c.ctx); err != nil {
 			c.reply <- leaseReply{err: err}
 			continue
 		}

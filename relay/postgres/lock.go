@@ -105,7 +105,7 @@ func (l *Locker) take(ctx context.Context, name string, waits bool) (*heldLock, 
 	if err := relay.ValidateName(name); err != nil {
 		return nil, err
 	}
-	if err := endOf(ctx); err != nil {
+	if err := endOfCaller(ctx); err != nil {
 		return nil, endedCall(name, waits, err)
 	}
 	c := l.callers.Get().(*caller)
@@ -121,7 +121,7 @@ func (l *Locker) take(ctx context.Context, name string, waits bool) (*heldLock, 
 		}
 	}()
 	l.await(ctx, c)
-	end := endOf(ctx)
+	end := endOfCaller(ctx)
 	returned = true
 	lock, err := c.lock, c.err
 	l.recycle(c)

@@ -40,7 +40,7 @@ func (l *Locker) await(ctx context.Context, c *caller) {
 		case <-c.signal:
 		case <-ended:
 			ended = nil
-			l.letGo(c, endOf(ctx))
+			l.letGo(c, endOfCaller(ctx))
 		case <-c.timer.C:
 			l.askAgain(c)
 		}
@@ -59,7 +59,7 @@ func (l *Locker) turn(c *caller) (done bool) {
 		if n == nil {
 			return done
 		}
-		l.lead(n)
+		l.lead(n, c.until)
 	}
 }
 
@@ -72,14 +72,16 @@ func (c *caller) ticks() bool {
 // it calls the user's Jitter, so it holds nothing then.
 func (l *Locker) setTick(c *caller) {
 	l.mu.Lock()
-	ticks := c.ticks()
+	c.away = c.ticks() && c.leads == nil
+	away := c.away
 	l.mu.Unlock()
-	if !ticks {
+	if !away {
 		return
 	}
 	wait := l.cfg.wait()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	c.away = false
 	if c.slot.backOff > 0 {
 		wait = c.slot.backOff
 	}
@@ -110,10 +112,14 @@ func (l *Locker) letGo(c *caller, end error) {
 	}
 	c.answer(nil, c.left)
 	l.leave(c)
+	l.getGoing(nil) // it may have been the last to wait
 }
 
 // abandon gives up for a caller that a panic of the user's unwinds.
 func (l *Locker) abandon(c *caller) {
+	l.mu.Lock()
+	c.away = false
+	l.mu.Unlock()
 	l.letGo(c, context.Canceled)
 	l.await(context.Background(), c)
 	if c.lock != nil {
@@ -122,13 +128,14 @@ func (l *Locker) abandon(c *caller) {
 }
 
 // lead asks the server once for what is queued, and passes the lead on. The
-// caller has it: n.busy is set.
-func (l *Locker) lead(n *line) {
+// caller has it: n.busy is set. It waits for the answer until RequestTimeout is
+// over, or until is, if that is not zero.
+func (l *Locker) lead(n *line, until time.Time) {
 	if n.crowd { // let those come who were answered just now
 		runtime.Gosched()
 	}
 	l.mu.Lock()
-	sealed := l.seal(n)
+	sealed := l.seal(n, until)
 	l.mu.Unlock()
 	if sealed {
 		l.conclude(n, n.askOps())
@@ -147,22 +154,28 @@ func (l *Locker) passOn(n *line) {
 		return
 	}
 	for _, s := range l.queue {
-		c := s.releaser
-		if s.lock == nil && len(s.askers) > 0 {
-			c = s.askers[0]
-		}
-		if c != nil {
-			c.leads = n
-			c.look()
+		if s.releaser.takeLead(n) || s.lock == nil && slices.ContainsFunc(s.askers, func(c *caller) bool { return c.takeLead(n) }) {
 			return
 		}
 	}
 	n.busy = false
 }
 
+// takeLead gives the caller the lead, if there is one who can take it: who is in
+// a callback of the user's can't, nor who has yet to pass on the lead of a session
+// that was lost. mu is held.
+func (c *caller) takeLead(n *line) bool {
+	if c == nil || c.away || c.leads != nil {
+		return false
+	}
+	c.leads = n
+	c.look()
+	return true
+}
+
 // seal takes the next batch from the queue. false: there is nothing to send, or
 // nothing to send it on. mu is held.
-func (l *Locker) seal(n *line) bool {
+func (l *Locker) seal(n *line, until time.Time) bool {
 	if n.cause != nil {
 		return false
 	}
@@ -179,20 +192,27 @@ func (l *Locker) seal(n *line) bool {
 	n.batch, n.ops = n.batch[:0], n.ops[:0]
 	for _, s := range l.queue[:size] {
 		n.batch = append(n.batch, s)
-		n.ops = append(n.ops, op{kind: s.seal(now), key: s.key})
+		n.ops = append(n.ops, op{kind: s.seal(now, now.Before(n.quiet)), key: s.key})
 	}
 	l.queue = slices.Delete(l.queue, 0, size)
-	n.crowd = size > 1
-	n.limit(min(left, l.cfg.RequestTimeout))
+	n.crowd, n.sealed = size > 1, now
+	patience := min(left, l.cfg.RequestTimeout)
+	if until.IsZero() {
+		until = now.Add(patience)
+	}
+	n.limit(min(patience, max(until.Sub(now), 0)), patience)
 	return true
 }
 
 // seal says how to ask for what the slot wants. mu is held.
-func (s *slot) seal(now time.Time) opKind {
+func (s *slot) seal(now time.Time, quiet bool) opKind {
 	s.sealed = true
 	switch s.want {
 	case wantUnlock:
 		s.op = opUnlock
+		if quiet {
+			s.op = opUnlockQuietly
+		}
 	case wantLeave:
 		s.op = opLeave
 	default:
@@ -210,27 +230,51 @@ func (s *slot) seal(now time.Time) opKind {
 	return s.op
 }
 
-// conclude takes what came of a batch. The caller has the lead.
+// conclude takes what came of a batch. What is not clear takes time, which the
+// keeper has. The caller has the lead.
 func (l *Locker) conclude(n *line, err error) {
-	refused := err != nil && !n.broken
-	if refused {
-		err = n.reconcile(err)
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n.stuck = false
 	switch {
 	case n.cause != nil: // everybody has been told
-		return
-	case n.broken && refused:
-		l.lose(n, err)
-		return
 	case n.broken:
 		l.unanswered(n, err)
-		return
+	case err != nil:
+		n.stuck, n.refusal = true, err
+	default:
+		l.settleAll(n, nil)
 	}
-	// The answer counts from before its question, and only if all was still
-	// good when it came: this process may have been frozen in between.
+}
+
+// unanswered is for a batch without an answer. The keeper goes on waiting: for
+// RequestTimeout; and while something is held, whose loss it would be to give up,
+// until the locks can't be relied on any more. mu is held.
+func (l *Locker) unanswered(n *line, err error) {
+	left, over := n.answerDue()
+	switch {
+	case over != nil:
+		l.lose(n, over)
+	case left <= 0 || !n.written || !errors.Is(err, os.ErrDeadlineExceeded):
+		l.lose(n, err)
+	default:
+		n.stuck = true
+	}
+}
+
+// answerDue is how long the answer to the last batch may still take. mu is held.
+func (n *line) answerDue() (time.Duration, error) {
+	left, err := n.trustLeft()
+	if n.held == 0 {
+		left = n.locker.cfg.RequestTimeout - time.Since(n.sealed)
+	}
+	return left, err
+}
+
+// settleAll gives the answers to those who asked. Trust counts from before the
+// question, and only if all was still good when the answer came: this process may
+// have been frozen in between. mu is held.
+func (l *Locker) settleAll(n *line, refusal error) {
 	_, over := n.trustLeft()
 	if over == nil {
 		_, over = n.leftSince(n.sent) // with nothing held yet: a grant is no good either
@@ -241,30 +285,9 @@ func (l *Locker) conclude(n *line, err error) {
 	}
 	n.asked, n.refused = n.sent, nil
 	for i, s := range n.batch {
-		l.settle(n, s, n.codes[i], err)
+		l.settle(n, s, n.codes[i], refusal)
 	}
 	l.hear(n)
-}
-
-// unanswered is for a batch without an answer. While something is held, whose
-// loss it would be to give up, the keeper goes on waiting, until the locks can't
-// be relied on any more. mu is held.
-func (l *Locker) unanswered(n *line, err error) {
-	_, over := n.trustLeft()
-	switch {
-	case over != nil:
-		l.lose(n, over)
-	case n.held == 0 || !errors.Is(err, os.ErrDeadlineExceeded):
-		l.lose(n, err)
-	default:
-		n.stuck = true
-		for _, s := range n.batch {
-			if s.want == wantUnlock && s.releaser != nil {
-				s.releaser.answer(nil, s.lock.unanswered())
-				s.releaser = nil
-			}
-		}
-	}
 }
 
 // hear takes the notifications that came in between. mu is held.

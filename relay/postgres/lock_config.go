@@ -55,11 +55,13 @@ type LockerConfig struct {
 	ApplicationName string
 
 	// Jitter returns a duration from 0 to max. By default it is random; a
-	// simulation may seed it. It must be safe for concurrent use.
+	// simulation may seed it. It must be safe for concurrent use, and return at
+	// once.
 	Jitter func(max time.Duration) time.Duration
 
 	// Observer is told of locks that are lost or released, of releases that
-	// fail, and once of ErrNoDeadMan.
+	// fail, and once of ErrNoDeadMan. It may call the Locker. A call of it may
+	// still be under way when Close has returned.
 	Observer relay.Observer
 }
 

@@ -59,7 +59,7 @@ func (l *Locker) Holders(ctx context.Context, names ...string) ([]Holder, error)
 		}
 	}
 	if len(names) == 0 {
-		names = l.names()
+		names = l.known()
 	}
 	ctx, stop := l.life.bound(ctx)
 	defer stop()
@@ -122,8 +122,8 @@ func parseHolder(name string, row []string) (h Holder, err error) {
 	return h, nil
 }
 
-// names are those that are held or waited for here, sorted bytewise.
-func (l *Locker) names() []string {
+// known are the names that are held or waited for here, sorted bytewise.
+func (l *Locker) known() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	found := make(map[string]bool, len(l.slots))

@@ -15,15 +15,24 @@ import (
 func (l *Locker) keep(n *line) {
 	defer l.tellLost(n) // last: an observer may call the Locker, Close too
 	defer l.keepers.Done()
-	if !l.open(n) {
+	returned := false
+	defer func() {
+		if !returned { // a callback of the user's has ended the goroutine
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.lose(n, errGoexit)
+		}
+	}()
+	opened := l.open(n)
+	if returned = true; !opened {
 		return
 	}
-	l.lead(n)
+	l.lead(n, time.Time{})
 	for l.tend(n) {
 	}
 	until := time.Now().Add(goodbye)
 	if errors.Is(n.cause, relay.ErrClosed) || errors.Is(n.cause, errIdle) {
-		until = time.Now().Add(l.cfg.RequestTimeout)
+		until = n.within(time.Now().Add(l.cfg.RequestTimeout))
 	}
 	n.close(until)
 }
@@ -57,6 +66,7 @@ func (l *Locker) open(n *line) bool {
 	switch {
 	case err == nil:
 		n.session, n.asked = s, trust.Now()
+		l.tellNoDeadMan(s)
 		return true
 	case n.cause == nil:
 		l.reopenAt = time.Now().Add(pause.Next(min(l.cfg.RetryInterval/10, maxReopen), nil))
@@ -96,22 +106,52 @@ func (n *line) nap() {
 	}
 }
 
-// waitOn goes on waiting for the answer to a batch.
+// waitOn sees to a batch that is not clear: goes on waiting for the answer, or
+// finds out what was done of what the server refused.
 func (l *Locker) waitOn(n *line) {
 	l.mu.Lock()
-	left, err := n.trustLeft()
-	if err != nil {
-		l.lose(n, err)
-	}
-	if n.cause == nil {
-		n.limited = time.Time{}
-		n.limit(left)
+	refusal := n.refusal
+	n.refusal, n.limited = nil, time.Time{}
+	left, _ := n.answerDue()
+	over := n.cause != nil
+	if !over && refusal == nil {
+		n.limit(left, left)
 	}
 	l.mu.Unlock()
-	l.conclude(n, n.receive())
+	switch {
+	case over:
+		n.stuckNoMore()
+	case refusal == nil:
+		l.conclude(n, n.receive())
+	default:
+		l.clear(n, refusal, n.reconcile(refusal))
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.passOn(n)
+}
+
+func (n *line) stuckNoMore() {
+	n.locker.mu.Lock()
+	defer n.locker.mu.Unlock()
+	n.stuck = false
+}
+
+// clear takes what reconcile has found out.
+func (l *Locker) clear(n *line, refusal, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n.stuck = false
+	switch {
+	case n.cause != nil:
+	case n.broken:
+		l.lose(n, err)
+	default:
+		if isCode(refusal, codeLockTimeout) { // somebody's NOTIFY hangs, and may go on
+			n.quiet = time.Now().Add(l.cfg.RequestTimeout)
+		}
+		l.settleAll(n, err)
+	}
 }
 
 // useIdle has the lead, and nobody has anything to ask.
@@ -119,14 +159,15 @@ func (l *Locker) useIdle(n *line) {
 	l.mu.Lock()
 	due := n.untilPing()
 	switch {
+	case n.cause != nil: // it was lost, or the Locker closed, just before
 	case len(l.queue) > 0 && (n.refused == nil || due <= 0): // what nobody waits for
 		l.mu.Unlock()
-		l.lead(n)
+		l.lead(n, time.Time{})
 		return
 	case due > 0:
 		if l.park(n, due); len(l.queue) > 0 && n.cause == nil {
 			l.mu.Unlock()
-			l.lead(n)
+			l.lead(n, time.Time{})
 			return
 		}
 	case len(l.slots) == 0: // since TTL/3

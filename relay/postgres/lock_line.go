@@ -25,6 +25,10 @@ const (
 // errIdle is why a session ends that nobody has used.
 var errIdle = errors.New("idle")
 
+// errGoexit is why there is none: BeforeConnect has called runtime.Goexit, as
+// testing's FailNow does.
+var errGoexit = errors.New("a callback has called runtime.Goexit")
+
 // line is a session that may hold locks, from its opening to its end, and the
 // answer to whether they can still be relied on:
 //
@@ -42,14 +46,17 @@ type line struct {
 
 	// Used by whoever is busy.
 	sent    trust.Instant // before the last question
+	sealed  time.Time     // when the last batch was
 	batch   []*slot       // one for each of ops
 	crowd   bool          // the last batch had more than one
+	refusal error         // the server's, of the last batch; the keeper is to find out more
 	refused error         // the answer to the last ping or unlock, if it was no
+	quiet   time.Time     // until then releases notify nobody
 
 	// The Locker's mu guards what follows.
 	busy   bool          // somebody uses the session, or opens it
 	parked bool          // it is the keeper, and only reads
-	stuck  bool          // an answer is missing, and the keeper is to wait for it
+	stuck  bool          // the last batch is the keeper's to see to
 	asked  trust.Instant // before the last question that was answered
 	held   int           // locks that nobody is giving back
 	cause  error         // why it is over; nothing is held any more
@@ -62,6 +69,13 @@ func (l *Locker) startLine() {
 	l.line = n
 	l.keepers.Add(1)
 	go l.keep(n)
+}
+
+// unpark takes the session from the keeper, who then asks what is queued. mu is
+// held.
+func (n *line) unpark() {
+	n.parked = false
+	n.wake()
 }
 
 func (n *line) nudge() {
@@ -121,13 +135,13 @@ func (l *Locker) lose(n *line, cause error) {
 	l.getGoing(nil)
 }
 
-// loseLock tells the holder, or who is about to give the lock up. An unlock that
-// was not answered is no loss: the lock was good when the work was over. mu is
-// held.
+// loseLock tells the holder, or who is about to give the lock up. For the latter
+// it is no loss that the server was too slow: the lock was good when the work was
+// over. mu is held.
 func (n *line) loseLock(s *slot) {
 	lock, releaser := s.lock, s.releaser
 	switch {
-	case releaser != nil && s.sealed && errors.Is(n.cause, os.ErrDeadlineExceeded):
+	case releaser != nil && errors.Is(n.cause, os.ErrDeadlineExceeded):
 		releaser.answer(nil, lock.unanswered())
 		return
 	case lock.markLost(n.cause):
@@ -141,13 +155,12 @@ func (n *line) loseLock(s *slot) {
 // hangUp gets the session back from whoever uses it, if that is not whoever found
 // the loss. mu is held.
 func (n *line) hangUp(within time.Duration) {
-	switch {
-	case n.session == nil: // the opening ends with the Locker's life
-	case n.parked:
-		n.parked = false
-		n.wake()
-	case n.busy:
-		_ = n.conn.SetDeadline(time.Now().Add(within))
+	if n.session == nil { // the opening ends with the Locker's life
+		return
+	}
+	n.hurry(time.Now().Add(within))
+	if n.parked { // after that: a later deadline would let the read go on
+		n.unpark()
 	}
 }
 

@@ -205,6 +205,7 @@ func TestLocker_TheEndOfOneCallersContextIsNoAnswerToTheOthers(t *testing.T) {
 		synctest.Wait()
 		_, err := locker.TryAcquire(t.Context(), "job")
 		require.Error(t, err)
+		require.NotErrorIs(t, err, context.DeadlineExceeded, "no context of the caller's has ended")
 		require.Equal(t, 5*time.Second, time.Since(began), "the session is opened for all who wait")
 		require.ErrorIs(t, <-first, context.DeadlineExceeded)
 		require.EqualValues(t, 1, dials.Load())

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/relay-samples/relay-go/relay/internal/trust"
 )
 
 // maxAgain is how often an unlock that the server refuses is asked again.
@@ -42,7 +44,8 @@ func (n *line) reconcile(refusal error) error {
 		if len(retry) == 0 {
 			break
 		}
-		n.limit(n.patience())
+		patience := n.patience()
+		n.limit(patience, patience)
 		err = n.askOps()
 		switch {
 		case n.broken:
@@ -79,11 +82,17 @@ func (n *line) sealAgain(asked []op, open []int, again int) (retry []int) {
 }
 
 // patience is how long an answer is waited for: RequestTimeout, or less when the
-// locks can't be relied on for that long.
+// locks can't be relied on for that long, or not at all when the session is over.
 func (n *line) patience() time.Duration {
 	n.locker.mu.Lock()
 	defer n.locker.mu.Unlock()
 	left, _ := n.trustLeft()
+	if n.held == 0 {
+		left = max(4*n.locker.cfg.RequestTimeout-time.Since(n.sealed), 0)
+	}
+	if n.cause != nil {
+		left = 0
+	}
 	return min(left, n.locker.cfg.RequestTimeout)
 }
 
@@ -105,28 +114,35 @@ func compare(asked []op, codes []opCode, open []int, held map[int64]bool) []int 
 		if registered {
 			codes[at] = codeRegistered
 		}
-		if done {
+		switch {
+		case done:
 			codes[at] |= codeYes
-		} else {
-			rest = append(rest, at)
+			continue
+		case o.kind == opRegister && registered:
+			asked[at].kind = opTryRegistered // again would be once too often: these locks stack
 		}
+		rest = append(rest, at)
 	}
 	return rest
 }
 
-// ownLocks asks again when the server refuses, to pg_cancel_backend say.
+// ownLocks asks again and again when the server refuses, to pg_cancel_backend
+// say: what is not known to be held has to be given up.
 func (n *line) ownLocks() (map[int64]bool, error) {
 	n.limited = time.Time{} // ask sets a deadline of its own
 	var answers []answer
-	var err error
-	for range maxAgain {
-		answers, err = n.ask(context.Background(), time.Now().Add(n.patience()), stmt(ownLocksSQL))
-		if err == nil || n.broken {
+	for {
+		patience := n.patience()
+		n.sent = trust.Now()
+		var err error
+		answers, err = n.ask(context.Background(), time.Now().Add(patience), stmt(ownLocksSQL))
+		if err == nil {
 			break
 		}
-	}
-	if err != nil {
-		return nil, err
+		if n.broken || patience <= 0 {
+			return nil, err
+		}
+		time.Sleep(time.Millisecond) // whoever refuses may do so for a while
 	}
 	held := make(map[int64]bool, len(answers[0].rows))
 	for _, row := range answers[0].rows {

@@ -38,7 +38,6 @@ func (l *Locker) setUp(ctx context.Context, s *session) error {
 	settings := sessionSettings(l.cfg.TTL, l.cfg.RequestTimeout)
 	if s.hasNoDeadMan() {
 		settings = slices.DeleteFunc(settings, func(st statement) bool { return strings.Contains(st.sql, deadManSetting) })
-		l.tellNoDeadMan(s.version)
 	}
 	_, err := s.ask(ctx, until, append(settings, prepareOps...)...)
 	return err
@@ -80,15 +79,16 @@ func (s *session) hasNoDeadMan() bool {
 	return err == nil && n < 14
 }
 
-// tellNoDeadMan tells the observer once for the Locker.
-func (l *Locker) tellNoDeadMan(version string) {
-	l.mu.Lock()
-	told := l.oldTold
-	l.oldTold = true
-	l.mu.Unlock()
-	if !told {
-		l.cfg.Observer.Emit(relay.Event{Kind: relay.EventFailed, Err: fmt.Errorf("%w (it is %s)", ErrNoDeadMan, version)})
+// tellNoDeadMan tells the observer, once for the Locker and beside everything
+// else: it may call the Locker. mu is held.
+func (l *Locker) tellNoDeadMan(s *session) {
+	if l.oldTold || !s.hasNoDeadMan() {
+		return
 	}
+	l.oldTold = true
+	go l.cfg.Observer.Emit(relay.Event{
+		Kind: relay.EventFailed, Err: fmt.Errorf("%w (it is %s)", ErrNoDeadMan, s.version),
+	})
 }
 
 // sessionSettings make the session independent of what its role or database

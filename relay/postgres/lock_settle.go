@@ -29,7 +29,9 @@ func (l *Locker) settle(n *line, s *slot, code opCode, refusal error) {
 	case want == wantUnlock:
 		l.unlocked(n, s, code)
 	default:
-		s.registered = code&codeOpen != 0
+		if s.registered = code&codeOpen != 0; s.registered {
+			n.refused = refusal
+		}
 		if len(s.askers) > 0 { // they came meanwhile
 			l.push(s, wantLock)
 		}
@@ -117,6 +119,7 @@ func (l *Locker) stillHeld(n *line, s *slot, refusal error) {
 		s.releaser.answer(nil, s.lock.refused(refusal))
 		s.releaser = nil
 	}
+	s.tell(false) // those who have left need not stay for that
 	n.refused = refusal
 	l.push(s, wantUnlock)
 }

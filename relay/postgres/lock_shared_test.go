@@ -374,29 +374,34 @@ func TestLocker_AServerWithoutADeadManIsToldOnceAndStillLocks(t *testing.T) {
 			copy(data[at+len("server_version\x00"):], "13") // two digits for two
 		}
 	}
-	var told []relay.Event
-	locker := newLocker(t, cfg, postgres.LockerConfig{Observer: func(e relay.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		told = append(told, e)
+	told := make(chan relay.Event, 10)
+	callBack := make(chan error, 10)
+	var locker *postgres.Locker
+	locker = newLocker(t, cfg, postgres.LockerConfig{Observer: func(e relay.Event) {
+		if e.Kind == relay.EventFailed { // it may call the Locker
+			_, err := locker.TryAcquire(context.Background(), "job")
+			callBack <- err
+		}
+		told <- e
 	}})
 	lost := take(t, locker, "job")
+	event := <-told
+	require.Equal(t, relay.EventFailed, event.Kind)
+	require.ErrorIs(t, event.Err, postgres.ErrNoDeadMan)
+	require.ErrorContains(t, event.Err, "upgrade it", "the error names the mend")
+	require.ErrorIs(t, <-callBack, relay.ErrNotAcquired)
 	mu.Lock()
-	require.Len(t, told, 1)
-	require.Equal(t, relay.EventFailed, told[0].Kind)
-	require.ErrorIs(t, told[0].Err, postgres.ErrNoDeadMan)
-	require.ErrorContains(t, told[0].Err, "upgrade it", "the error names the mend")
 	require.NotContains(t, sent.String(), "idle_session_timeout", "the server would refuse it")
 	mu.Unlock()
 	db.terminate(t, db.holder(t, "job"))
 	<-lost.Lost()
-	require.NoError(t, take(t, locker, "job").Release(t.Context()))
-	require.NoError(t, locker.Close(t.Context())) // no event is under way after it
-	failures := 0
-	for _, e := range told {
-		if e.Kind == relay.EventFailed {
-			failures++
+	require.Equal(t, relay.EventLost, (<-told).Kind)
+	for { // on a new session
+		lock, err := locker.TryAcquire(t.Context(), "job")
+		if err == nil {
+			require.NoError(t, lock.Release(t.Context()))
+			break
 		}
 	}
-	require.Equal(t, 1, failures, "said once for the Locker")
+	require.Equal(t, relay.EventReleased, (<-told).Kind, "said once for the Locker")
 }

@@ -52,6 +52,8 @@ type caller struct {
 	slot  *slot
 	asked bool      // a question that covers it was sent
 	left  error     // its context has ended: what comes now is given back
+	away  bool      // in a callback of the user's: it can't lead
+	until time.Time // it waits for no answer for longer, if it releases; its own
 	leads *line     // it is its turn to ask this session for everybody
 	done  bool      // the rest is valid
 	lock  *heldLock // nil if err is not
@@ -105,7 +107,7 @@ func (l *Locker) enter(c *caller) error {
 	}
 	s := l.slots[key]
 	switch {
-	case s == nil && len(l.slots) >= l.cfg.MaxHeld:
+	case s == nil && l.names() >= l.cfg.MaxHeld:
 		return fmt.Errorf("%w (MaxHeld = %d)", ErrTooMany, l.cfg.MaxHeld)
 	case s == nil:
 		s = l.newSlot(key)
@@ -119,6 +121,21 @@ func (l *Locker) enter(c *caller) error {
 	}
 	l.getGoing(c)
 	return nil
+}
+
+// names counts those that are held or awaited. Slots that only have to leave the
+// waiters are no longer any. mu is held.
+func (l *Locker) names() int {
+	n := len(l.slots)
+	if n < l.cfg.MaxHeld {
+		return n
+	}
+	for _, s := range l.slots {
+		if s.want == wantLeave && len(s.askers) == 0 {
+			n--
+		}
+	}
+	return n
 }
 
 // maxSpare bounds the slots that are kept for later.
@@ -156,7 +173,7 @@ func (l *Locker) push(s *slot, w want) {
 }
 
 // getGoing sees to it that somebody asks the server for what is queued: the
-// keeper if it has the session, else c. mu is held.
+// keeper if it has the session or c is nil, else c. mu is held.
 func (l *Locker) getGoing(c *caller) {
 	if len(l.queue) == 0 || l.closed {
 		return
@@ -165,8 +182,8 @@ func (l *Locker) getGoing(c *caller) {
 	case n == nil:
 		l.startLine()
 	case n.parked:
-		n.parked = false
-		n.session.wake()
+		n.unpark()
+	case !n.busy && c == nil: // the keeper looks every now and then
 	case !n.busy:
 		n.busy = true
 		c.leads = n

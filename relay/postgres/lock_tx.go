@@ -7,7 +7,6 @@ import (
 	"reflect"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/relay-samples/relay-go/relay"
@@ -57,9 +56,8 @@ func lockTx(ctx context.Context, tx pgx.Tx, name, sql string) (granted bool, err
 	var standby bool
 	// Exec mode prepares nothing, whatever the user's pool does.
 	err = tx.QueryRow(ctx, sql, pgx.QueryExecModeExec, LockKey(name)).Scan(&standby, &granted)
-	var refused *pgconn.PgError
 	switch {
-	case errors.As(err, &refused) && refused.Code == codeNotSupported: // a standby has no serializable transactions
+	case isCode(err, codeNotSupported): // a standby has no serializable transactions
 		return false, fmt.Errorf("%w: lock %q: %w", ErrReadOnly, name, err)
 	case err != nil:
 		return false, wrap(fmt.Sprintf("lock %q", name), err)

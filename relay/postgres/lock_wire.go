@@ -96,21 +96,29 @@ type wire struct {
 	listening bool // to the channel of releases
 	starting  bool // to listen: the first of two transactions
 
-	limited time.Time // the deadline that the connection has
+	limited, limitedWrite time.Time // the deadlines that the connection has
+	written               bool      // the whole question
 }
 
 var binaryFormat, textFormat = []int16{1}, []int16{0}
 
-func (o op) registers() bool { return o.kind == opRegister }
+func (o op) waits() bool { return o.kind == opRegister || o.kind == opTryRegistered }
 
-// limit bounds the next exchange. A deadline that is a little sooner than asked
-// for is left as it is, since to set it costs as much as the rest.
-func (n *line) limit(d time.Duration) {
-	until := time.Now().Add(d)
-	if sooner := until.Sub(n.limited); sooner < 0 || sooner > d/16 {
-		n.limited = until
-		_ = n.session.conn.SetDeadline(until) // a closed connection says so when it is used
+// limit bounds the next exchange: its answer, and the question. Deadlines that
+// are a little sooner than asked for are left as they are, since to set them costs
+// as much as the rest.
+func (n *line) limit(answer, question time.Duration) {
+	now := time.Now()
+	if good(n.limited, now, answer) && good(n.limitedWrite, now, question) {
+		return
 	}
+	n.limited, n.limitedWrite = now.Add(answer), now.Add(question)
+	_ = n.setDeadlines(n.limited, n.limitedWrite) // a closed connection says so when it is used
+}
+
+func good(deadline, now time.Time, d time.Duration) bool {
+	sooner := now.Add(d).Sub(deadline)
+	return 0 <= sooner && sooner <= d/16
 }
 
 // askOps asks n.ops in one round trip; n.codes has the answers. The errors are
@@ -133,7 +141,7 @@ func (n *line) askOps() error {
 		w.bind.PreparedStatement = "ops"
 		w.bind.Parameters = w.params[:2]
 	}
-	if w.starting = !w.listening && slices.ContainsFunc(w.ops, op.registers); w.starting {
+	if w.starting = !w.listening && slices.ContainsFunc(w.ops, op.waits); w.starting {
 		// In a transaction of its own, since it counts from its commit.
 		s.frontend.SendParse(&pgproto3.Parse{Query: "listen " + notifyChannel})
 		s.frontend.SendBind(&pgproto3.Bind{})
@@ -143,10 +151,11 @@ func (n *line) askOps() error {
 	s.frontend.SendBind(&w.bind)
 	s.frontend.SendExecute(&w.execute)
 	s.frontend.SendSync(&w.sync)
-	s.broken = true // until the whole answer is here
+	s.broken, w.written = true, false // until the whole answer is here
 	if err := s.frontend.Flush(); err != nil {
 		return err
 	}
+	w.written = true
 	return n.receive()
 }
 

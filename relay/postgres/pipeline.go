@@ -2,12 +2,10 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"strconv"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
@@ -34,7 +32,7 @@ func (s *session) ask(ctx context.Context, until time.Time, statements ...statem
 // group that was answered. If one was not the session is broken, the error says
 // why, and what those groups did is unknown.
 func (s *session) pipeline(ctx context.Context, until time.Time, groups [][]statement) ([]reply, error) {
-	if err := s.conn.SetDeadline(until); err != nil {
+	if err := s.setDeadlines(until, until); err != nil {
 		s.broken = true
 		return nil, err
 	}
@@ -99,9 +97,8 @@ func (s *session) send(st statement, fresh *map[string]string) {
 // learn keeps the names of statements that are prepared now. A server that does
 // not know what it was told to keep is shared after all.
 func (s *session) learn(fresh map[string]string, refusal error) {
-	var refused *pgconn.PgError
 	switch {
-	case errors.As(refusal, &refused) && refused.Code == codeNoSuchStatement:
+	case isCode(refusal, codeNoSuchStatement):
 		s.own, s.names = false, nil
 	case refusal == nil && s.own && len(fresh) > 0:
 		if s.names == nil {

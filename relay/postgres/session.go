@@ -23,7 +23,8 @@ var longAgo = time.Unix(1, 0)
 // read has to be interruptible without harm, and a connection that pgconn gives
 // up in the middle of an answer stays in a goroutine of its own for up to 15 s.
 //
-// One goroutine at a time uses it; only wake and cut may be called from others.
+// One goroutine at a time uses it; only wake, hurry and cut may be called from
+// others.
 type session struct {
 	conn     net.Conn
 	frontend *pgproto3.Frontend
@@ -40,9 +41,10 @@ type session struct {
 	names map[string]string // of prepared statements, by SQL
 	named int               // how many names were given
 
-	mu     sync.Mutex // guards what follows, and orders park's deadline with wake's
+	mu     sync.Mutex // guards what follows, and orders the deadlines that are set
 	parked bool
 	wanted bool
+	cap    time.Time // no deadline is set later than that; zero: none
 }
 
 // statement is one SQL statement. Its arguments travel as text beside it, never
@@ -62,10 +64,13 @@ type answer struct {
 
 // open makes a session, bounded by ctx and by the source's timeout.
 func (s *source) open(ctx context.Context) (*session, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	bounded, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	conn, err := s.connect(ctx)
-	if err != nil {
+	conn, err := s.connect(bounded)
+	switch {
+	case err != nil && bounded.Err() != nil && ctx.Err() == nil: // nobody's context but our own
+		return nil, fmt.Errorf("no session within %v: %w: %v", s.timeout, os.ErrDeadlineExceeded, err)
+	case err != nil:
 		return nil, err
 	}
 	taken, err := conn.Hijack()
@@ -137,7 +142,7 @@ func (s *session) park(until time.Time) error {
 		return nil
 	}
 	s.parked = true
-	err := s.conn.SetReadDeadline(until)
+	err := s.conn.SetReadDeadline(s.capped(until))
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -181,6 +186,47 @@ func (s *session) wake() {
 	if s.parked {
 		_ = s.conn.SetReadDeadline(longAgo)
 	}
+}
+
+// setDeadlines bounds reads and writes, within the cap.
+func (s *session) setDeadlines(read, write time.Time) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.conn.SetReadDeadline(s.capped(read)); err != nil {
+		return err
+	}
+	return s.conn.SetWriteDeadline(s.capped(write))
+}
+
+// capped is for who has mu.
+func (s *session) capped(t time.Time) time.Time {
+	if !s.cap.IsZero() && s.cap.Before(t) {
+		return s.cap
+	}
+	return t
+}
+
+// within is t, or the cap if that is sooner.
+func (s *session) within(t time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.capped(t)
+}
+
+// shorten ends the read that is under way at until. Others may call it.
+func (s *session) shorten(until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.conn.SetReadDeadline(s.capped(until))
+}
+
+// hurry bounds whatever reads or writes, and all that comes after it. Others may
+// call it.
+func (s *session) hurry(until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cap = until
+	_ = s.conn.SetDeadline(until)
 }
 
 // rest lets the next read park again.
