@@ -55,15 +55,15 @@ func (l *releaseListener) listen(ctx context.Context) (heard bool, err error) {
 
 // open makes a session that hears notifications.
 func (l *releaseListener) open(ctx context.Context) (*session, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.source.timeout)
+	bounded, cancel := context.WithTimeout(ctx, l.source.timeout)
 	defer cancel()
-	s, err := l.source.open(ctx)
+	s, err := l.source.open(bounded)
 	if err != nil {
-		return nil, err
+		return nil, l.source.overdue(ctx, err)
 	}
-	if err := l.prepare(ctx, s); err != nil {
+	if err := l.prepare(bounded, s); err != nil {
 		s.close(time.Now().Add(goodbye))
-		return nil, err
+		return nil, l.source.overdue(ctx, err)
 	}
 	return s, nil
 }

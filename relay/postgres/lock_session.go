@@ -15,15 +15,15 @@ import (
 // of its own, on a primary, which frees what it holds within TTL when its client
 // falls silent.
 func (l *Locker) openSession(ctx context.Context) (*session, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.source.timeout)
+	bounded, cancel := context.WithTimeout(ctx, l.source.timeout)
 	defer cancel()
-	s, err := l.source.open(ctx)
+	s, err := l.source.open(bounded)
 	if err != nil {
-		return nil, err
+		return nil, l.source.overdue(ctx, err)
 	}
-	if err := l.setUp(ctx, s); err != nil {
+	if err := l.setUp(bounded, s); err != nil {
 		s.close(time.Now().Add(min(l.cfg.RequestTimeout, time.Second)))
-		return nil, err
+		return nil, l.source.overdue(ctx, err)
 	}
 	return s, nil
 }

@@ -67,11 +67,8 @@ func (s *source) open(ctx context.Context) (*session, error) {
 	bounded, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	conn, err := s.connect(bounded)
-	switch {
-	case err != nil && bounded.Err() != nil && ctx.Err() == nil: // nobody's context but our own
-		return nil, fmt.Errorf("no session within %v: %w: %v", s.timeout, os.ErrDeadlineExceeded, err)
-	case err != nil:
-		return nil, err
+	if err != nil {
+		return nil, s.overdue(ctx, err)
 	}
 	taken, err := conn.Hijack()
 	if err != nil {
@@ -118,6 +115,15 @@ func (s *session) answers(n int) ([]answer, error) {
 			return answers, nil
 		}
 	}
+}
+
+// overdue makes of an opening that was out of time an error that does not look
+// like the end of the caller's context, unless it is.
+func (s *source) overdue(caller context.Context, err error) error {
+	if errors.Is(err, context.DeadlineExceeded) && endOfCaller(caller) == nil {
+		return fmt.Errorf("no session within %v: %w: %v", s.timeout, os.ErrDeadlineExceeded, err)
+	}
+	return err
 }
 
 // texts copies a row, which the next message overwrites, into one string that
