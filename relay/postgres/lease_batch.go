@@ -51,6 +51,7 @@ type leaseReply struct {
 type leaseAttempt struct {
 	calls []*leaseCall
 	quiet bool // releases notify nobody
+	reads bool // what the calls wanted to write was refused: only tell why
 }
 
 // carry brings a batch to the server and answers each call.
@@ -113,7 +114,7 @@ func (q *leaseQueue) try(ctx context.Context, l limits, attempts []leaseAttempt)
 		case i >= len(outcomes):
 			a.fail(err)
 		case outcomes[i].err == nil:
-			a.settle(outcomes[i].answers)
+			next = append(next, a.settle(outcomes[i].answers)...)
 		default:
 			next = append(next, a.again(outcomes[i])...)
 		}
@@ -133,7 +134,7 @@ func (a leaseAttempt) again(refused outcome) []leaseAttempt {
 	}
 	singles := make([]leaseAttempt, len(a.calls))
 	for i := range a.calls {
-		singles[i] = leaseAttempt{calls: a.calls[i : i+1], quiet: a.quiet}
+		singles[i] = leaseAttempt{calls: a.calls[i : i+1], quiet: a.quiet, reads: a.reads}
 	}
 	return singles
 }
@@ -148,9 +149,9 @@ func (a leaseAttempt) fail(err error) {
 	}
 }
 
-// transaction writes what is to be written, and then reads what is asked for
-// and who holds what was not granted, which is the state that refused it, or a
-// later one.
+// transaction writes what is to be written, and reads what is asked for. A take
+// alone also reads who holds the lease otherwise; in a batch, most of which are
+// renewals, that would cost everybody, and is asked afterwards.
 func (a leaseAttempt) transaction() transaction {
 	if a.calls[0].kind == leaseAlone {
 		return transaction{body: a.calls[0].statements}
@@ -159,10 +160,10 @@ func (a leaseAttempt) transaction() transaction {
 	var freed, keys, payloads []string
 	var read, but []string
 	for _, c := range a.calls {
-		if c.kind != leaseRelease {
+		if c.kind == leaseRead || a.reads || len(a.calls) == 1 && c.kind == leaseTake {
 			read, but = append(read, c.role), append(but, c.owner)
 		}
-		if c.kind == leaseRead {
+		if c.kind == leaseRead || a.reads {
 			continue
 		}
 		token, ttl := relay.Token(1), micros(c.ttl)
@@ -189,22 +190,33 @@ func (a leaseAttempt) transaction() transaction {
 	return tx
 }
 
-// settle answers each call from the answers to the transaction.
-func (a leaseAttempt) settle(answers []answer) {
+// settle answers each call from the answers to the transaction, and returns what
+// is still to be asked: who holds what was not granted.
+func (a leaseAttempt) settle(answers []answer) (next []leaseAttempt) {
 	if c := a.calls[0]; c.kind == leaseAlone {
 		c.reply <- leaseReply{answers: answers}
-		return
+		return nil
 	}
 	var written, found map[string][]string
-	if a.has(leaseTake) || a.has(leaseRelease) {
+	writes := !a.reads && (a.has(leaseTake) || a.has(leaseRelease))
+	if writes {
 		written, answers = byRole(answers[0]), answers[1:]
 	}
 	if len(answers) > 0 {
 		found = byRole(answers[0])
 	}
+	var refused []*leaseCall
 	for _, c := range a.calls {
+		if c.kind == leaseTake && written[c.role] == nil && writes && len(a.calls) > 1 {
+			refused = append(refused, c)
+			continue
+		}
 		c.reply <- leaseReply{written: written[c.role], found: found[c.role]}
 	}
+	if len(refused) > 0 {
+		next = []leaseAttempt{{calls: refused, reads: true}}
+	}
+	return next
 }
 
 // byRole takes the role off each row.

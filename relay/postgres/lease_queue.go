@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/relay-samples/relay-go/relay"
@@ -25,6 +26,8 @@ const maxLeaseBatch = 1000
 type leaseQueue struct {
 	timeout time.Duration // of a round trip
 	life    lifetime
+
+	queued atomic.Int64 // len(waiting)
 
 	mu      sync.Mutex // guards what follows
 	waiting []*leaseCall
@@ -66,6 +69,7 @@ func (q *leaseQueue) enter(c *leaseCall) error {
 		return relay.ErrClosed
 	}
 	q.waiting = append(q.waiting, c)
+	q.queued.Store(int64(len(q.waiting)))
 	if q.leader == nil {
 		q.leader = make(chan struct{})
 		go q.lead(q.leader)
@@ -105,12 +109,12 @@ func (q *leaseQueue) lead(ended chan<- struct{}) {
 
 // gatherPause is after what time in which nobody comes those who have come are
 // enough. It is short beside a round trip with a commit.
-const gatherPause = 50 * time.Microsecond
+const gatherPause = 100 * time.Microsecond
 
 // gather lets those come who are about to: callers that renew on one beat, or
 // that were answered together, come together. It gives the processor to others
-// until as many have come as in the largest of the last batches, or nobody more
-// for a moment. Where they all had one call, nobody is expected.
+// until as many have come as in the largest of the last batches and no more
+// follow, or until nobody has come for a moment. Where they all had one call, nobody is expected.
 func (q *leaseQueue) gather() {
 	expected := slices.Max(q.sizes[:])
 	if expected < 2 {
@@ -118,15 +122,11 @@ func (q *leaseQueue) gather() {
 	}
 	came, at := 0, time.Now()
 	for {
-		q.mu.Lock()
-		n := len(q.waiting)
-		q.mu.Unlock()
+		n := int(q.queued.Load()) // to lock mu would keep them from coming
 		switch now := time.Now(); {
-		case n >= expected:
-			return
 		case n > came:
 			came, at = n, now
-		case now.Sub(at) > gatherPause:
+		case n >= expected, now.Sub(at) > gatherPause:
 			return
 		}
 		runtime.Gosched()
@@ -165,6 +165,7 @@ func (q *leaseQueue) seal(now time.Time) (batch []*leaseCall) {
 		}
 	}
 	q.waiting = stay
+	q.queued.Store(int64(len(stay)))
 	q.sizes[q.turns%len(q.sizes)] = len(batch)
 	q.turns++
 	return batch
@@ -183,6 +184,7 @@ func (q *leaseQueue) failAll(err error) {
 		c.reply <- leaseReply{err: err}
 	}
 	q.waiting = nil
+	q.queued.Store(0)
 }
 
 // rest ends the leader's work, unless somebody waits.

@@ -2,7 +2,10 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -74,4 +77,89 @@ func TestHolders_AnswersMisuseWithAnErrorAndObeysItsContext(t *testing.T) {
 	require.NoError(t, locker.Close(t.Context()))
 	_, err = locker.Holders(t.Context(), "job")
 	require.ErrorIs(t, err, relay.ErrClosed)
+}
+
+func TestHolders_WithoutNamesAsksForWhatIsHeldOrAwaitedAndNotForWhatWasGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, cfg := newToy(t)
+		other := newLocker(t, cfg, slow)
+		locker := newLocker(t, cfg, slow)
+		take(t, other, "awaited")
+		take(t, locker, "held")
+		given := take(t, locker, "given up")
+		ctx, cancel := context.WithCancel(t.Context())
+		waiting := async(func() error { _, err := locker.Acquire(ctx, "awaited"); return err })
+		synctest.Wait()
+		server.onAnswer(func(what string) {
+			if what == "unlock" {
+				time.Sleep(slow.RequestTimeout + time.Second)
+			}
+		})
+		require.ErrorContains(t, given.Release(t.Context()), "no answer")
+		var asked string
+		server.onParameters(func(what, parameter string) {
+			if strings.Contains(what, "pg_stat_activity") {
+				asked = parameter
+			}
+		})
+		holders, err := locker.Holders(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, holders)
+		require.Equal(t, fmt.Sprintf("{%d,%d}", postgres.LockKey("awaited"), postgres.LockKey("held")), asked)
+		cancel()
+		require.Error(t, <-waiting)
+	})
+}
+
+func TestHolders_IsBoundedByRequestTimeoutAndEndsWithClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, cfg := newToy(t)
+		locker := newLocker(t, cfg, slow)
+		server.onAnswer(func(what string) {
+			if strings.Contains(what, "pg_stat_activity") {
+				time.Sleep(time.Hour)
+			}
+		})
+		began := time.Now()
+		_, err := locker.Holders(t.Context(), "job")
+		require.Error(t, err)
+		require.LessOrEqual(t, time.Since(began), slow.RequestTimeout+time.Second)
+		asking := async(func() error { _, err := locker.Holders(t.Context(), "job"); return err })
+		synctest.Wait()
+		require.NoError(t, locker.Close(t.Context()))
+		began = time.Now()
+		require.ErrorIs(t, <-asking, relay.ErrClosed)
+		require.LessOrEqual(t, time.Since(began), time.Second)
+	})
+}
+
+// What looks like a lock of a name, and is none.
+func TestHolders_CountsNoLockOfAnotherKindOrAnotherDatabase(t *testing.T) {
+	db, other := newDatabase(t), newDatabase(t)
+	locker := db.locker(t, postgres.LockerConfig{})
+	key, waiters := postgres.LockKey("job"), waitKey("job")
+	tx, second, elsewhere := db.begin(t, pgx.TxOptions{}), db.begin(t, pgx.TxOptions{}), other.begin(t, pgx.TxOptions{})
+	do := func(tx pgx.Tx, sql string, args ...any) {
+		t.Helper()
+		_, err := tx.Exec(t.Context(), sql, args...)
+		require.NoError(t, err)
+	}
+	do(elsewhere, "select pg_advisory_xact_lock($1), pg_advisory_xact_lock_shared($2)", key, waiters)
+	do(tx, "select pg_advisory_xact_lock(($1::int8 >> 32)::int4, ($1::int8 << 32 >> 32)::int4)", key)
+	holders, err := locker.Holders(t.Context(), "job")
+	require.NoError(t, err)
+	require.Empty(t, holders, "a lock of another database, and one by two int4")
+
+	do(tx, "select pg_advisory_xact_lock_shared($1)", key)
+	holders, err = locker.Holders(t.Context(), "job")
+	require.NoError(t, err)
+	require.Empty(t, holders, "a shared lock")
+	require.NoError(t, tx.Rollback(t.Context()))
+
+	take(t, locker, "job")
+	do(second, "select pg_advisory_xact_lock($1)", waiters) // as a release does
+	holders, err = locker.Holders(t.Context(), "job")
+	require.NoError(t, err)
+	require.Len(t, holders, 1)
+	require.Zero(t, holders[0].Waiting)
 }

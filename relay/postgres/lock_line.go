@@ -159,7 +159,7 @@ func (n *line) hangUp(within time.Duration) {
 		return
 	}
 	n.hurry(time.Now().Add(within))
-	if n.parked { // after that: a later deadline would let the read go on
+	if n.parked {
 		n.unpark()
 	}
 }

@@ -299,3 +299,48 @@ func TestLock_AnObserverMayCallBack(t *testing.T) {
 		})
 	}
 }
+
+// socket is a connection on which a deadline in the past that is replaced before
+// the reader has run is none. Sockets are like that: runtime_pollWait retries.
+type socket struct {
+	net.Conn
+	mu      *sync.Mutex
+	pending **time.Timer
+}
+
+func (c socket) set(t time.Time, set func(time.Time) error) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if *c.pending != nil {
+		(*c.pending).Stop()
+		*c.pending = nil
+	}
+	if t.IsZero() || time.Until(t) > 0 {
+		return set(t)
+	}
+	*c.pending = time.AfterFunc(time.Millisecond, func() { _ = set(t) })
+	return nil
+}
+
+func (c socket) SetDeadline(t time.Time) error     { return c.set(t, c.Conn.SetDeadline) }
+func (c socket) SetReadDeadline(t time.Time) error { return c.set(t, c.Conn.SetReadDeadline) }
+
+// Somebody has woken the keeper, which has not run yet.
+func TestLocker_CloseJustAfterACallerWantedTheSessionIsPrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, cfg := newToy(t)
+		dial := cfg.ConnConfig.DialFunc
+		cfg.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			return socket{conn, new(sync.Mutex), new(*time.Timer)}, err
+		}
+		locker := newLocker(t, cfg, slow)
+		take(t, locker, "kept")
+		time.Sleep(time.Second) // its keeper reads
+		caller := try(t.Context(), locker, "job")
+		began := time.Now()
+		require.NoError(t, locker.Close(t.Context()))
+		require.Less(t, time.Since(began), time.Second)
+		require.ErrorIs(t, (<-caller).err, relay.ErrClosed)
+	})
+}

@@ -107,7 +107,7 @@ func (l *Locker) unlocked(n *line, s *slot, code opCode) {
 	}
 	if first := s.waiter(); first != nil {
 		s.tried = time.Now()
-		s.backOff = min(standBack*trust.Now().Since(n.sent), l.cfg.RetryInterval)
+		s.backOff = max(1, min(standBack*trust.Now().Since(n.sent), l.cfg.RetryInterval))
 		first.look()
 	}
 }

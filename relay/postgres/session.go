@@ -233,6 +233,9 @@ func (s *session) hurry(until time.Time) {
 	defer s.mu.Unlock()
 	s.cap = until
 	_ = s.conn.SetDeadline(until)
+	if s.parked && s.wanted { // a reader that has yet to see that it was woken would read on
+		_ = s.conn.SetReadDeadline(longAgo)
+	}
 }
 
 // rest lets the next read park again.
