@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"errors"
 	"os"
 	"runtime"
@@ -21,111 +20,6 @@ import (
 // maxBatch bounds a statement, and with it how long others wait for it and how
 // much of the server's lock table its look for waiters takes.
 const maxBatch = 1000
-
-// registerAgain is how soon a waiter asks again that could not register: a
-// release was looking for waiters at that moment, and has told nobody.
-const registerAgain = 10 * time.Millisecond
-
-// standBack is for how many round trips the waiters of a process let those of
-// others go first, when its release has told them. Else they would always be
-// faster: a wake-up takes two.
-const standBack = 4
-
-// await returns once the caller is answered. It leads when it is its turn.
-func (l *Locker) await(ctx context.Context, c *caller) {
-	ended := ctx.Done()
-	for !l.turn(c) {
-		l.setTick(c)
-		select {
-		case <-c.signal:
-		case <-ended:
-			ended = nil
-			l.letGo(c, endOfCaller(ctx))
-		case <-c.timer.C:
-			l.askAgain(c)
-		}
-		c.timer.Stop()
-	}
-}
-
-// turn leads for as long as it is the caller's turn, and says whether the caller
-// is answered.
-func (l *Locker) turn(c *caller) (done bool) {
-	for {
-		l.mu.Lock()
-		n, done := c.leads, c.done
-		c.leads = nil
-		l.mu.Unlock()
-		if n == nil {
-			return done
-		}
-		l.lead(n, c.until)
-	}
-}
-
-// ticks says whether it is for this caller to ask again in time. mu is held.
-func (c *caller) ticks() bool {
-	return !c.done && c.slot.idle() && c.slot.waiter() == c
-}
-
-// setTick sets the time of the next try, if it is this caller's to make. To draw
-// it calls the user's Jitter, so it holds nothing then.
-func (l *Locker) setTick(c *caller) {
-	l.mu.Lock()
-	c.away = c.ticks() && c.leads == nil
-	away := c.away
-	l.mu.Unlock()
-	if !away {
-		return
-	}
-	wait := l.cfg.wait()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	c.away = false
-	if c.slot.backOff > 0 {
-		wait = c.slot.backOff
-	}
-	c.timer.Reset(max(wait-time.Since(c.slot.tried), 0))
-}
-
-func (l *Locker) askAgain(c *caller) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c.ticks() {
-		l.tick(time.Now())
-		l.push(c.slot, wantLock)
-		l.getGoing(c)
-	}
-}
-
-// letGo is for a caller whose context has ended. While a question that covers
-// it is under way it has to stay, to give back what the answer may bring.
-func (l *Locker) letGo(c *caller, end error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if c.done {
-		return
-	}
-	c.left = endedCall(c.name, c.waits, end)
-	if s := c.slot; s.sealed && s.want == wantLock && c.asked {
-		return
-	}
-	c.answer(nil, c.left)
-	l.leave(c)
-	l.getGoing(nil) // it may have been the last to wait
-}
-
-// abandon gives up for a caller that a panic of the user's unwinds.
-func (l *Locker) abandon(c *caller) {
-	l.mu.Lock()
-	c.away = false
-	l.mu.Unlock()
-	l.letGo(c, context.Canceled)
-	l.await(context.Background(), c)
-	if c.lock != nil {
-		_ = c.lock.Release(context.Background())
-	}
-}
 
 // lead asks the server once for what is queued, and passes the lead on. The
 // caller has it: n.busy is set. It waits for the answer until RequestTimeout is

@@ -8,6 +8,15 @@ import (
 	"github.com/relay-samples/relay-go/relay/internal/trust"
 )
 
+// registerAgain is how soon a waiter asks again that could not register: a
+// release was looking for waiters at that moment, and has told nobody.
+const registerAgain = 10 * time.Millisecond
+
+// standBack is for how many round trips the waiters of a process let those of
+// others go first, when its release has told them. Else they would always be
+// faster: a wake-up takes two.
+const standBack = 4
+
 // settle gives a slot the answer to its question. refusal is the server's, for
 // what it left open. mu is held.
 func (l *Locker) settle(n *line, s *slot, code opCode, refusal error) {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/relay-samples/relay-go/relay"
 )
 
 // slot is a key that this Locker holds, asks for or waits for. Session locks
@@ -39,63 +37,6 @@ const (
 	wantUnlock
 	wantLeave // to be a waiter no more
 )
-
-// caller is a goroutine inside a call of the Locker's. It waits for signal, and
-// then looks again at what the Locker's mu guards.
-type caller struct {
-	signal chan struct{} // has room for one
-	timer  *time.Timer   // stopped while nobody waits for it
-	name   string
-	waits  bool // Acquire
-
-	// The Locker's mu guards what follows.
-	slot  *slot
-	asked bool      // a question that covers it was sent
-	left  error     // its context has ended: what comes now is given back
-	away  bool      // in a callback of the user's: it can't lead
-	until time.Time // it waits for no answer for longer, if it releases; its own
-	leads *line     // it is its turn to ask this session for everybody
-	done  bool      // the rest is valid
-	lock  *heldLock // nil if err is not
-	err   error
-	sole  bool // what it gave up was lost, and nothing else
-}
-
-func newCaller() any {
-	timer := time.NewTimer(time.Hour)
-	timer.Stop()
-	return &caller{signal: make(chan struct{}, 1), timer: timer}
-}
-
-// recycle takes back a caller that nobody can signal any more.
-func (l *Locker) recycle(c *caller) {
-	select {
-	case <-c.signal:
-	default:
-	}
-	*c = caller{signal: c.signal, timer: c.timer}
-	l.callers.Put(c)
-}
-
-func (c *caller) look() {
-	select {
-	case c.signal <- struct{}{}:
-	default:
-	}
-}
-
-// answer ends the caller's wait. mu is held.
-func (c *caller) answer(lock *heldLock, err error) {
-	if c.done {
-		return
-	}
-	c.done, c.lock, c.err = true, lock, err
-	c.look()
-}
-
-func (c *caller) refused() error {
-	return fmt.Errorf("relay/postgres: lock %q is held: %w", c.name, relay.ErrNotAcquired)
-}
 
 // enter puts a caller into the table, or says at once why not.
 func (l *Locker) enter(c *caller) error {
