@@ -108,7 +108,7 @@
 //	What happens                      Old leader                      Next leader
 //	graceful stop                     releases once lead returned     P, or at once where the store
 //	                                                                  tells of the release
-//	crash (kill -9)                   gone                            T + P
+//	crash (kill -9)                   gone                            T + P; of a lock, P
 //	freeze, host asleep               Valid is false on waking;       T + P
 //	                                  its writes are fenced
 //	cut off from the store            ends itself T − m after the     T + P
@@ -130,9 +130,9 @@
 //
 // # Order of locks
 //
-// Candidates and waiters poll, so the database's deadlock detector does not see
-// them wait. Whoever takes several locks takes them in sorted order of their
-// names.
+// Candidates and waiters do not queue inside the database: they try again, and
+// are woken where the store can. So its deadlock detector does not see them wait.
+// Whoever takes several locks takes them in sorted order of their names.
 //
 // # Names and limits
 //

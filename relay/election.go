@@ -44,8 +44,10 @@ const DefaultRetryInterval = 5 * time.Second
 
 // LockElectorConfig tunes a LockElector. The zero value works.
 type LockElectorConfig struct {
-	// RetryInterval is the longest wait between two tries, P. The wait is P/2 +
-	// Jitter(P/2). 0 is DefaultRetryInterval.
+	// RetryInterval, or P, is the longest wait after an Acquire that failed, and
+	// after a term that was resigned. The wait is P/2 + Jitter(P/2). 0 is
+	// DefaultRetryInterval. How soon a lock that is free is noticed is for the
+	// Locker to say.
 	RetryInterval time.Duration
 
 	// HoldAtLeast keeps the lock for that long after the grant, also when lead

@@ -1,5 +1,5 @@
 // Package postgres has relay's locks, leases, registry and fence on PostgreSQL
-// 14 or later.
+// 14 or later. (On older ones the locks lack the dead man's switch: ErrNoDeadMan.)
 //
 // # What it does not do
 //
@@ -19,8 +19,9 @@
 //     LockTx waits inside the server and is seen by it.
 //   - ROLLBACK TO SAVEPOINT frees a transaction lock and undoes an AdmitTx that
 //     came after the savepoint; what is written later is not guarded.
-//   - A transaction lock's end wakes nobody: who waits with Acquire finds out at
-//     its next try.
+//   - The end of a transaction lock, or of a session (a crash, a loss, Close),
+//     wakes nobody: who waits with Acquire finds out at its next try, within
+//     RetryInterval.
 //   - A release that wakes another process sends a NOTIFY, and PostgreSQL lets
 //     one transaction that notifies commit at a time. Where somebody's hangs at
 //     commit the wake-up is given up, and the waiters find out at their next
@@ -28,22 +29,24 @@
 //   - Two names may share a lock key (see LockKey): false contention, never
 //     two holders.
 //   - Every lock, held or waited for, takes a place in the server's lock table,
-//     which everybody shares: with the default settings (64 ×
-//     max_connections 100) it ends near 12,800, and then nobody can lock or even
-//     create a table. MaxHeld bounds what one Locker takes.
+//     which everybody shares. It is made for max_locks_per_transaction ×
+//     max_connections, 6,400 with the default settings, and has some slack: with
+//     PostgreSQL 15 it ends near 12,800. Then nobody can lock or even create a
+//     table. MaxHeld bounds what one Locker takes.
 //
 // # What runs where
 //
 // Each adapter takes a *pgxpool.Config for where to connect, and opens sessions
 // of its own: they never come from your pool, whose exhaustion could otherwise
-// cost a lock. A Locker uses one session, however many names it holds, a
-// LeaseStore one and a second while somebody waits for a release, a NodeRegistry
-// one.
+// cost a lock. A Locker uses one session, however many names it holds, and closes
+// it when none was held or awaited for TTL/3; Holders opens another for as long as
+// it looks. A LeaseStore uses one, and a second while somebody waits for a
+// release, a NodeRegistry one.
 //
 //	                    direct   PgBouncer, session   PgBouncer, transaction   standby
 //	Locker               yes     with AllowProxy      ErrPooled                ErrReadOnly
 //	TryLockTx, LockTx    yes     yes                  yes                      ErrReadOnly
-//	LeaseStore           yes     yes                  yes, without wake-ups    Current, List
+//	LeaseStore           yes     without wake-ups     without wake-ups         Current, List
 //	NodeRegistry         yes     yes                  yes                      LiveNodes
 //	AdmitTx              yes     yes                  yes                      ErrReadOnly
 //
@@ -62,12 +65,12 @@
 //
 // # How a lock is lost
 //
-// The holders of a Locker's locks count from before its last answered question,
-// asked:
+// asked is the moment just before the Locker sent the last question that the
+// server has answered; TTL and Margin are the LockerConfig's:
 //
-//	asked + TTL/3       it pings the server
-//	asked + TTL − m     without an answer they step down: Lost closes
-//	asked + TTL         not sooner, the server ends the silent session and frees the locks
+//	asked + TTL/3            it pings the server
+//	asked + TTL − Margin     without an answer the holders step down: Lost closes
+//	asked + TTL              not sooner, the server ends the silent session and frees the locks
 //
 // A session that is terminated, or whose server stops, is noticed in
 // milliseconds, because a read is parked on it. The network's own time limits
@@ -77,7 +80,7 @@
 // A server that refuses a statement (pg_cancel_backend, a full lock table, a
 // commit that waited too long) costs no lock: the Locker compares its table with
 // what its session holds. One that does not answer a statement costs nothing
-// before asked + TTL − m, and all locks then; a Release gives up waiting after
+// before asked + TTL − Margin, and all locks then; a Release gives up waiting after
 // RequestTimeout, with an error, and the question goes on.
 //
 // # The day after a restore or a failover
@@ -91,12 +94,13 @@
 //  2. List the roles: LeaseStore.List has every one that this database
 //     remembers. Roles that were granted only after the backup are missing.
 //  3. For each role find a token that is surely higher than any used: the
-//     highest in your logs (an Event has the token) and in your fences
-//     (relay_fences, or the column of your own), plus a margin for what was
-//     granted and not logged. A million does no harm: there are 2^63.
+//     highest in your logs (an Event has the token) and in your fences outside
+//     this database (a relay_fences that was restored with it proves nothing),
+//     plus a margin for what was granted and not logged. A million does no harm,
+//     but relay.MaxToken ends the role for good.
 //  4. LeaseStore.AdvanceToken(ctx, role, token) for each of them. It can be
-//     repeated, never lowers a token, and ends the term of a leader that runs
-//     after all.
+//     repeated and never lowers a token. The term of a leader that runs after
+//     all ends with it, unless its token is higher already.
 //  5. Start the electors. The first grant carries token + 1 or more.
 //
 // Locks need no such step, and have no such help: a lock is a lock on one

@@ -39,15 +39,17 @@ type LeaseStoreConfig struct {
 // each role that was ever granted. The server's clock decides what is live. A
 // pooler in transaction mode may sit between.
 //
-// A call is one transaction in one round trip, and calls that are made at the
-// same time share one: a thousand renewals cost a round trip and a commit. They
-// run on one session of the store's own. WaitReleased opens a second one, which
-// is closed again when nobody waits.
+// A call is one transaction in one round trip, and grants, renewals, releases and
+// reads of different roles that are made at the same time share one: a thousand
+// renewals cost a round trip and a commit. They run on one session of the store's
+// own. WaitReleased opens a second one, which is closed again when nobody has
+// waited for a while.
 //
 // A call waits for its answer or for the end of its ctx, which cuts nothing
 // short but the wait: what was sent runs on, the server gives it up after three
-// quarters of the call's time, and other calls are not touched. A row that
-// somebody else keeps locked fails after a quarter of it, alone.
+// quarters of the call's time, and other calls are not touched. A call for a row
+// that somebody else keeps locked fails after a quarter of it; the others of its
+// batch wait that long, and then go on without it.
 //
 // A grant is on disk before it is answered, also where the database defaults to
 // an asynchronous commit, so that a crash of the server never hands out a token
@@ -82,7 +84,8 @@ func NewLeaseStore(cfg *pgxpool.Config, storeCfg LeaseStoreConfig) (*LeaseStore,
 // TryAcquireOrRenew grants or extends the role's lease, or refuses with a
 // *relay.HeldError. It can also be ErrReadOnly, ErrNoTables, and
 // relay.ErrTokensExhausted when a grant would have to go beyond
-// relay.MaxToken. After any other error of the server's the outcome is unknown.
+// relay.MaxToken. After any other error, of the network too, the outcome is
+// unknown.
 func (s *LeaseStore) TryAcquireOrRenew(ctx context.Context, role, owner string, ttl time.Duration) (relay.Lease, error) {
 	err := errors.Join(relay.ValidateName(role), relay.ValidateName(owner), relay.ValidateTTL(ttl))
 	if err != nil {
@@ -153,8 +156,9 @@ func (s *LeaseStore) Current(ctx context.Context, role string) (relay.Lease, err
 // the day after a restore or a failover, when the store may have forgotten
 // tokens that a fenced resource remembers. A token that is already higher
 // stays, and so does the expiry: the next renewal of a live holder is answered
-// with the raised token, which is atLeast + 1 too, and ends its term. 0 does
-// nothing; below 0 is relay.ErrInvalidToken.
+// with atLeast + 1, which ends its term, and the grant after that has a higher one
+// yet. 0 does nothing; below 0 is relay.ErrInvalidToken; at relay.MaxToken the
+// role can never be granted again.
 func (s *LeaseStore) AdvanceToken(ctx context.Context, role string, atLeast relay.Token) error {
 	if err := relay.ValidateName(role); err != nil {
 		return err

@@ -54,10 +54,10 @@ type awaitedRole struct {
 
 // WaitReleased returns nil once the role's lease is released, or at once when
 // none is live. The lapse of a lease does not wake it, and a nil may be wrong:
-// it is a hint. It needs a server session of its own, which is closed when
-// nobody waits: through a pooler it is ErrPooled at once, on a standby
+// it is a hint. It needs a server session of its own, which is closed when nobody
+// has waited for a second: through a pooler it is ErrPooled at once, on a standby
 // ErrReadOnly. When that session is lost the call returns an error; the next one
-// opens another.
+// opens another. If that fails, calls get its error for up to two seconds.
 func (s *LeaseStore) WaitReleased(ctx context.Context, role string) error {
 	if err := relay.ValidateName(role); err != nil {
 		return err

@@ -16,6 +16,8 @@ func TestLeaseStore_WaitingThroughAPoolerIsRefusedBeforeAnythingIsSetThere(t *te
 	store := newLeases(t, db.pgbouncer(t, "transaction"), postgres.LeaseStoreConfig{})
 	lease := grant(t, store, "owner", time.Hour)
 	require.ErrorIs(t, store.WaitReleased(t.Context(), role), postgres.ErrPooled)
+	bySession := newLeases(t, db.pgbouncer(t, "session"), postgres.LeaseStoreConfig{})
+	require.ErrorIs(t, bySession.WaitReleased(t.Context(), role), postgres.ErrPooled, "it can't be told from the other")
 	require.Zero(t, db.locks(t))
 
 	direct := db.leases(t, postgres.LeaseStoreConfig{})

@@ -19,8 +19,8 @@ var (
 // Locker grants locks that exclude each other among all the processes that use
 // one database. The locks are PostgreSQL advisory locks, all of them on one
 // server session of the Locker's own, apart from every pool. The server frees
-// them when the session ends: a crash of the holder costs nothing, a freeze at
-// most TTL.
+// them when the session ends: at once after a crash of the holder, about TTL
+// after a freeze. That wakes nobody: who waits finds out at the next try.
 //
 // So the locks of a Locker share a fate: when its session is lost, all are.
 // Whoever wants some that do not takes a second Locker. See the package's
@@ -153,7 +153,8 @@ func (l *Locker) isClosed() bool {
 // what is held: the Lost channels close, and Release says relay.ErrLost and
 // relay.ErrClosed. It returns when the server has freed everything, or with
 // ctx's error when that ends first; the rest then goes on without it, bounded
-// by RequestTimeout. A second Close does nothing and returns nil.
+// by RequestTimeout. It wakes nobody who waits elsewhere: a Release before it
+// does. A second Close does nothing and returns nil.
 func (l *Locker) Close(ctx context.Context) error {
 	l.mu.Lock()
 	if l.closed {

@@ -17,9 +17,9 @@ type Holder struct {
 	Name        string
 	PID         int       // of the server session: pg_terminate_backend takes it
 	Application string    // application_name
-	Address     string    // of the client; empty on a unix socket
-	Since       time.Time // when the session began, by the server's clock
-	Waiting     int       // sessions that wait for the lock
+	Address     string    // of the client; empty on a unix socket, or if your role may not see it
+	Since       time.Time // when the session began, not the hold; by the server's clock, zero if your role may not see it
+	Waiting     int       // other sessions that wait for the lock; a Locker counts once, the holder's own never
 }
 
 // holdersSQL reads the keys' exclusive locks, and counts for each who waits:
@@ -47,7 +47,7 @@ order by ours.pid`
 //
 // It looks on a session of its own, which it opens and closes, so that a
 // question about the locks never endangers them. It also works on a standby,
-// where there are none. Two names that share a key (see LockKey) have the same
+// where no Locker holds any. Two names that share a key (see LockKey) have the same
 // holder.
 func (l *Locker) Holders(ctx context.Context, names ...string) ([]Holder, error) {
 	if l.isClosed() {

@@ -13,13 +13,13 @@ import (
 
 // The kinds of records.
 const (
-	granted  = "grants"       // a token that is new to its owner
-	renewed  = "renewals"     // the same token again
-	written  = "writes"       // admitted and acknowledged
-	refused  = "stale writes" // refused
-	held     = "holds"        // of a lock, released in good order
-	lockLost = "lost holds"   // which their session did not survive
-	failed   = "errors"       // whatever else was answered
+	granted  = "grants"   // a token that is new to its owner
+	renewed  = "renewals" // the same token again
+	written  = "writes"   // admitted and acknowledged
+	refused  = "stale writes refused"
+	held     = "holds"      // of a lock, released in good order
+	lockLost = "lost holds" // which their session did not survive
+	failed   = "errors"     // whatever else was answered
 )
 
 // record is what a process says on its standard output, one line each. A table
