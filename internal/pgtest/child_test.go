@@ -132,8 +132,17 @@ func ordinaryCopy(t *testing.T, path string) string {
 	binary, err := os.ReadFile(path)
 	require.NoError(t, err)
 	copied := filepath.Join(openDir(t), filepath.Base(path))
-	require.NoError(t, os.WriteFile(copied, binary, 0o755))
+	writeProgram(t, copied, binary)
 	return copied
+}
+
+// writeProgram lets no other test fork meanwhile: its child would have the file
+// open for writing for a moment, and to run it would fail with "text file busy".
+func writeProgram(t *testing.T, path string, content []byte) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	require.NoError(t, os.WriteFile(path, content, 0o755))
 }
 
 // tree tells when a command, and whatever it started, has ended.
@@ -176,5 +185,5 @@ func openDir(t *testing.T) string {
 func program(t *testing.T, path, script string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+	writeProgram(t, path, []byte("#!/bin/sh\n"+script+"\n"))
 }

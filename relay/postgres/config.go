@@ -189,6 +189,9 @@ func newLifetime() lifetime {
 // bound returns ctx, cut short with cause relay.ErrClosed by Close.
 func (l lifetime) bound(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	if l.ctx.Err() != nil { // AfterFunc would say so a moment later
+		cancel(relay.ErrClosed)
+	}
 	stop := context.AfterFunc(l.ctx, func() { cancel(relay.ErrClosed) })
 	return ctx, func() {
 		stop()

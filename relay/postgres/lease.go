@@ -124,16 +124,26 @@ func (s *LeaseStore) Release(ctx context.Context, lease relay.Lease) error {
 	if err := errors.Join(relay.ValidateName(lease.Role), relay.ValidateName(lease.Owner)); err != nil {
 		return err
 	}
+	if err := s.usable(ctx); err != nil {
+		return fmt.Errorf("relay/postgres: release of the lease of role %q: %w", lease.Role, err)
+	}
+	if lease.Token < 1 { // no store has granted that
+		return notHeld(lease)
+	}
 	r := s.ask(ctx, "release of the lease",
 		&leaseCall{kind: leaseRelease, role: lease.Role, owner: lease.Owner, token: lease.Token})
 	if r.err != nil {
 		return r.err
 	}
 	if r.written == nil {
-		return fmt.Errorf("relay/postgres: release of the lease of role %q by %q with token %d: %w",
-			lease.Role, lease.Owner, lease.Token, relay.ErrNotHeld)
+		return notHeld(lease)
 	}
 	return nil
+}
+
+func notHeld(lease relay.Lease) error {
+	return fmt.Errorf("relay/postgres: release of the lease of role %q by %q with token %d: %w",
+		lease.Role, lease.Owner, lease.Token, relay.ErrNotHeld)
 }
 
 // Current returns the live lease of a role, or relay.ErrNotHeld. It also works

@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -36,6 +39,7 @@ type leaseCall struct {
 
 	ctx   context.Context
 	due   time.Time // when its caller gives up
+	stale bool      // it was put back once
 	reply chan leaseReply
 }
 
@@ -52,6 +56,7 @@ type leaseAttempt struct {
 	calls []*leaseCall
 	quiet bool // releases notify nobody
 	reads bool // what the calls wanted to write was refused: only tell why
+	again bool // it is the second of its kind
 }
 
 // carry brings a batch to the server and answers each call.
@@ -109,23 +114,45 @@ func (q *leaseQueue) try(ctx context.Context, l limits, attempts []leaseAttempt)
 		}
 		outcomes, err = q.tx.run(ctx, l, all...)
 	}
+	var stale []*leaseCall
 	for i, a := range attempts {
 		switch {
+		case i >= len(outcomes) && errors.Is(err, errStale):
+			stale = append(stale, a.calls...)
 		case i >= len(outcomes):
 			a.fail(err)
 		case outcomes[i].err == nil:
 			next = append(next, a.settle(outcomes[i].answers)...)
 		default:
-			next = append(next, a.again(outcomes[i])...)
+			next = append(next, a.afterRefusal(outcomes[i])...)
 		}
 	}
+	q.sendAgain(stale, err)
 	return next
 }
 
-// again returns what to try after a refusal. If that is nothing, it is the
-// answer.
-func (a leaseAttempt) again(refused outcome) []leaseAttempt {
+// sendAgain puts back what met a session that had ended, in the next batch and on
+// a new one. Meanwhile a caller may leave, as with any call that was not sent.
+func (q *leaseQueue) sendAgain(calls []*leaseCall, err error) {
+	calls = slices.DeleteFunc(calls, func(c *leaseCall) bool {
+		if c.stale {
+			c.answer(err)
+		}
+		again := c.stale
+		c.stale = true
+		return again
+	})
+	if len(calls) > 0 {
+		q.putBack(calls)
+	}
+}
+
+// afterRefusal returns what to try then. If that is nothing, it is the answer.
+func (a leaseAttempt) afterRefusal(refused outcome) []leaseAttempt {
 	switch {
+	case !a.again && (isCode(refused.err, codeNoSuchStatement) || isCode(refused.err, codeNotSupported)):
+		a.again = true // what was prepared is no good any more
+		return []leaseAttempt{a}
 	case refused.late && !a.quiet && a.has(leaseRelease):
 		return []leaseAttempt{{calls: a.calls, quiet: true}}
 	case len(a.calls) == 1:
@@ -145,8 +172,17 @@ func (a leaseAttempt) has(kind leaseKind) bool {
 
 func (a leaseAttempt) fail(err error) {
 	for _, c := range a.calls {
-		c.reply <- leaseReply{err: err}
+		c.answer(err)
 	}
+}
+
+// answer is an error. That RequestTimeout is over must not look like the end of
+// the caller's context.
+func (c *leaseCall) answer(err error) {
+	if errors.Is(err, context.DeadlineExceeded) && endOfCaller(c.ctx) == nil {
+		err = fmt.Errorf("no answer within RequestTimeout: %w", os.ErrDeadlineExceeded)
+	}
+	c.reply <- leaseReply{err: err}
 }
 
 // transaction writes what is to be written, and reads what is asked for. A take
@@ -207,14 +243,19 @@ func (a leaseAttempt) settle(answers []answer) (next []leaseAttempt) {
 	}
 	var refused []*leaseCall
 	for _, c := range a.calls {
-		if c.kind == leaseTake && written[c.role] == nil && writes && len(a.calls) > 1 {
+		unwritten := c.kind == leaseTake && written[c.role] == nil
+		switch {
+		case unwritten && writes && len(a.calls) > 1:
 			refused = append(refused, c)
+			continue
+		case unwritten && found[c.role] == nil && !a.again: // what refused it was gone before it was read
+			next = append(next, leaseAttempt{calls: []*leaseCall{c}, again: true})
 			continue
 		}
 		c.reply <- leaseReply{written: written[c.role], found: found[c.role]}
 	}
 	if len(refused) > 0 {
-		next = []leaseAttempt{{calls: refused, reads: true}}
+		next = append(next, leaseAttempt{calls: refused, reads: true})
 	}
 	return next
 }

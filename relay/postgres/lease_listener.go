@@ -165,8 +165,8 @@ func (l *releaseListener) run(ended chan<- struct{}) {
 // goesOn tells all who wait why the session has ended, and reports whether
 // somebody has come since.
 func (l *releaseListener) goesOn(useful bool, err error) bool {
-	if err != nil && endOf(l.life.ctx) == nil {
-		l.observe.Emit(relay.Event{Kind: relay.EventFailed, Err: wrap("hear of releases", err)})
+	if err != nil && endOf(l.life.ctx) == nil { // beside everything else: it may call the store
+		go l.observe.Emit(relay.Event{Kind: relay.EventFailed, Err: wrap("hear of releases", err)})
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -124,9 +124,9 @@ func (q *leaseQueue) gather() {
 	for {
 		n := int(q.queued.Load()) // to lock mu would keep them from coming
 		switch now := time.Now(); {
-		case n > came:
+		case n > came && n < maxLeaseBatch:
 			came, at = n, now
-		case n >= expected, now.Sub(at) > gatherPause:
+		case n >= expected, n >= maxLeaseBatch, now.Sub(at) > gatherPause:
 			return
 		}
 		runtime.Gosched()
@@ -175,6 +175,15 @@ func (q *leaseQueue) seal(now time.Time) (batch []*leaseCall) {
 func (c *leaseCall) rides(first *leaseCall, now time.Time) bool {
 	mine, its := c.due.Sub(now), first.due.Sub(now)
 	return c.kind != leaseAlone && first.kind != leaseAlone && mine >= its/2 && mine <= its*2
+}
+
+// putBack takes calls that were not sent, or may be sent again, to the head of
+// the queue, once each.
+func (q *leaseQueue) putBack(calls []*leaseCall) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = append(slices.Clone(calls), q.waiting...)
+	q.queued.Store(int64(len(q.waiting)))
 }
 
 func (q *leaseQueue) failAll(err error) {

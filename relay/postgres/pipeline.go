@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"maps"
 	"strconv"
 	"time"
 
@@ -46,7 +45,7 @@ func (s *session) pipeline(ctx context.Context, until time.Time, groups [][]stat
 			<-interrupted // else it could hit whoever uses the session next
 		}
 	}()
-	fresh := make([]map[string]string, len(groups))
+	fresh := make([][]*prepared, len(groups))
 	for i, group := range groups {
 		for _, st := range group {
 			s.send(st, &fresh[i])
@@ -70,40 +69,56 @@ func (s *session) pipeline(ctx context.Context, until time.Time, groups [][]stat
 	return replies, nil
 }
 
-// send writes a statement. On a session of our own it is prepared under a name
-// that nobody has had, which counts once its group has been answered: what comes
-// after a refusal is not even parsed.
-func (s *session) send(st statement, fresh *map[string]string) {
+// send writes a statement. On a session of our own it is prepared under a name of
+// its own, which counts once its group has been answered: what comes after a
+// refusal is not even parsed. So before it is parsed again the name is given
+// back, which is no error if nobody has it.
+func (s *session) send(st statement, fresh *[]*prepared) {
 	args := make([][]byte, len(st.args))
 	for i, arg := range st.args {
 		args[i] = []byte(arg)
 	}
-	name, known := s.names[st.sql]
-	if !known {
-		if s.own && len(st.args) > 0 { // what has none is soon parsed
-			s.named++
-			name = "relay_" + strconv.Itoa(s.named)
-			if *fresh == nil {
-				*fresh = make(map[string]string)
-			}
-			(*fresh)[st.sql] = name
-		}
-		s.frontend.SendParse(&pgproto3.Parse{Name: name, Query: st.sql})
+	var p prepared
+	if s.own && len(st.args) > 0 { // what has none is soon parsed
+		p = *s.prepare(st.sql, fresh)
 	}
-	s.frontend.SendBind(&pgproto3.Bind{PreparedStatement: name, Parameters: args})
+	if !p.known {
+		s.frontend.SendParse(&pgproto3.Parse{Name: p.name, Query: st.sql})
+	}
+	s.frontend.SendBind(&pgproto3.Bind{PreparedStatement: p.name, Parameters: args})
 	s.frontend.SendExecute(&pgproto3.Execute{})
 }
 
-// learn keeps the names of statements that are prepared now. A server that does
-// not know what it was told to keep is shared after all.
-func (s *session) learn(fresh map[string]string, refusal error) {
-	switch {
-	case isCode(refusal, codeNoSuchStatement):
-		s.own, s.names = false, nil
-	case refusal == nil && s.own && len(fresh) > 0:
+func (s *session) prepare(sql string, fresh *[]*prepared) *prepared {
+	p := s.names[sql]
+	if p == nil {
 		if s.names == nil {
-			s.names = make(map[string]string)
+			s.names = make(map[string]*prepared)
 		}
-		maps.Copy(s.names, fresh)
+		p = &prepared{name: "relay_" + strconv.Itoa(len(s.names))}
+		s.names[sql] = p
+	}
+	if !p.known {
+		s.frontend.SendClose(&pgproto3.Close{ObjectType: 'S', Name: p.name})
+		*fresh = append(*fresh, p)
+	}
+	return p
+}
+
+// learn takes what the answer to a group says of the statements in it. A server
+// that does not know what it was told to keep is shared after all; one whose
+// tables have changed has to plan anew.
+func (s *session) learn(fresh []*prepared, refusal error) {
+	switch {
+	case refusal == nil:
+		for _, p := range fresh {
+			p.known = true
+		}
+	case isCode(refusal, codeNoSuchStatement):
+		s.own = false
+	case isCode(refusal, codeNotSupported):
+		for _, p := range s.names {
+			p.known = false
+		}
 	}
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -191,6 +192,14 @@ func (r *NodeRegistry) try(caller context.Context, statements []statement) ([]an
 		return nil, endOf(ctx)
 	}
 	defer r.passTurn()
+	answers, err := r.send(ctx, statements)
+	if errors.Is(err, errStale) || isCode(err, codeNoSuchStatement) || isCode(err, codeNotSupported) {
+		answers, err = r.send(ctx, statements) // on a new session, or prepared anew
+	}
+	return answers, err
+}
+
+func (r *NodeRegistry) send(ctx context.Context, statements []statement) ([]answer, error) {
 	if err := r.tx.ready(ctx); err != nil {
 		return nil, err
 	}

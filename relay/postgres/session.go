@@ -38,13 +38,18 @@ type session struct {
 	// own says that no pooler shares the server session, so that statements may
 	// stay prepared on it: they are parsed and planned once.
 	own   bool
-	names map[string]string // of prepared statements, by SQL
-	named int               // how many names were given
+	names map[string]*prepared // by SQL
 
 	mu     sync.Mutex // guards what follows, and orders the deadlines that are set
 	parked bool
 	wanted bool
 	cap    time.Time // no deadline is set later than that; zero: none
+}
+
+// prepared is a statement that the server keeps, or may keep.
+type prepared struct {
+	name  string
+	known bool // surely
 }
 
 // statement is one SQL statement. Its arguments travel as text beside it, never

@@ -82,8 +82,9 @@ func (t *transactor) ready(ctx context.Context) error {
 func (s *session) lookWhoseItIs(ctx context.Context, until time.Time) error {
 	answers, err := s.ask(ctx, until, stmt("select pg_backend_pid()"))
 	if err == nil && answers[0].rows[0][0] == strconv.FormatUint(uint64(s.pid), 10) {
-		_, err = s.ask(ctx, until, stmt("set plan_cache_mode = force_generic_plan"))
-		s.own = err == nil
+		if _, err = s.ask(ctx, until, stmt("set plan_cache_mode = force_generic_plan")); !s.broken {
+			s.own, err = true, nil // one that does not know it plans as it likes
+		}
 	}
 	if err != nil {
 		s.close(time.Now().Add(goodbye))
@@ -91,35 +92,44 @@ func (s *session) lookWhoseItIs(ctx context.Context, until time.Time) error {
 	return err
 }
 
+// errStale says that the session had ended while it was idle, and that to send
+// the transactions again does no harm: they were not sent, or may run twice.
+var errStale = errors.New("the session had ended")
+
 // run sends the transactions in one round trip and returns an outcome for each
 // that was answered. Unless that is all of them, the error says why: the outcome
-// of the others is unknown, and the session is closed.
+// of the others is unknown, and the session is closed. Nothing is sent once
+// l.due is over or ctx has ended.
 //
 // A session that was idle may have ended meanwhile. To ask first would cost a
-// second round trip; what is harmless is sent at once, and again on a new
-// session if need be.
+// second round trip; what is harmless is sent at once, and is errStale if need
+// be.
 func (t *transactor) run(ctx context.Context, l limits, all ...transaction) ([]outcome, error) {
 	reused := t.session != nil
 	if reused && !l.harmless && time.Since(t.session.usedAt) > restAfter {
 		if _, err := t.session.ask(ctx, l.until, stmt("select 1")); err != nil {
 			t.close()
+			return nil, endOr(ctx, errStale)
 		}
 	}
-	for {
-		if err := t.ready(ctx); err != nil {
-			return nil, err
-		}
-		outcomes, err := t.session.transact(ctx, l, all)
-		if err == nil {
-			return outcomes, nil
-		}
-		t.close()
-		again := reused && l.harmless && !errors.Is(err, os.ErrDeadlineExceeded)
-		if !again || endOf(ctx) != nil || !time.Now().Before(l.due) {
-			return outcomes, endOr(ctx, err)
-		}
-		reused = false
+	if err := t.ready(ctx); err != nil {
+		return nil, err
 	}
+	if err := endOf(ctx); err != nil {
+		return nil, err
+	}
+	if !time.Now().Before(l.due) {
+		return nil, context.DeadlineExceeded
+	}
+	outcomes, err := t.session.transact(ctx, l, all)
+	if err == nil {
+		return outcomes, nil
+	}
+	t.close()
+	if len(outcomes) == 0 && reused && l.harmless && !errors.Is(err, os.ErrDeadlineExceeded) {
+		err = errStale
+	}
+	return outcomes, endOr(ctx, err)
 }
 
 // close ends the session.
