@@ -25,7 +25,7 @@ demo: ## Watch a stale leader being fenced; needs only Go
 test: ## Run every test; finds, starts or installs a PostgreSQL
 	$(WITH_POSTGRES) $(GO) test $(TESTFLAGS) ./...
 
-test-short: ## Run the short tests; skips what needs a PostgreSQL that is not there
+test-short: ## Run the tests but for those that take long; skips what needs a PostgreSQL that is not there
 	$(GO) test -short $(TESTFLAGS) ./...
 
 lint: ## Check the format, go vet, and staticcheck

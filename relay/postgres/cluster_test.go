@@ -26,6 +26,7 @@ type server struct {
 
 func newServer(t testing.TB, settings ...string) server {
 	t.Helper()
+	takesLong(t)
 	return open(t, pgtest.NewCluster(t, settings...))
 }
 

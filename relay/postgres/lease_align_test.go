@@ -18,9 +18,7 @@ import (
 // Of several periods the second best counts: on a busy machine some of a
 // thousand goroutines come late.
 func TestLeaseStore_AThousandElectorsRenewInThreeRoundTripsAPeriodOnTwoSessions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes four periods of two seconds")
-	}
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	const roles, interval = 1000, 2 * time.Second
 	store, sent := flushes(t, db, "begin isolation", postgres.LeaseStoreConfig{})

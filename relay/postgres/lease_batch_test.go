@@ -171,6 +171,7 @@ func TestLeaseStore_AFailingMemberOfABatchFailsAlone(t *testing.T) {
 }
 
 func TestLeaseStore_RowsThatSomebodyKeepsLockedFailAloneAndNothingHappensLater(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	const timeout = 6 * time.Second
 	store := db.leases(t, postgres.LeaseStoreConfig{RequestTimeout: timeout})
@@ -208,6 +209,7 @@ func TestLeaseStore_RowsThatSomebodyKeepsLockedFailAloneAndNothingHappensLater(t
 }
 
 func TestLeaseStore_ACallerInAHurryDoesNotFailTheOthers(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	store := db.leases(t, postgres.LeaseStoreConfig{RequestTimeout: time.Minute})
 	db.exec(t, `create function slow() returns trigger language plpgsql as $$ begin perform pg_sleep(0.1); return new; end $$;
@@ -350,6 +352,7 @@ func TestLeaseStore_BatchesThatMeetDoNotDeadlockAndARoleIsInEachOnce(t *testing.
 }
 
 func TestLeaseStore_ARenewalOnAnIdleSessionIsOneRoundTrip(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	store, sent := flushes(t, db, "", postgres.LeaseStoreConfig{})
 	lease := grant(t, store, "owner", time.Hour)
@@ -364,6 +367,7 @@ func TestLeaseStore_ARenewalOnAnIdleSessionIsOneRoundTrip(t *testing.T) {
 }
 
 func TestLeaseStore_AnIdleSessionThatHasDiedFailsNobody(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	store := db.leases(t, postgres.LeaseStoreConfig{RequestTimeout: time.Minute})
 	lease := grant(t, store, "owner", time.Hour)
@@ -442,6 +446,7 @@ func TestLeaseStore_CloseEndsCallsThatAreUnderWayAndThoseThatWait(t *testing.T) 
 
 // The worst defaults, the moment of expiry, batches, and several stores.
 func TestLeaseStore_ATokenHasOneOwnerAndNoneIsSkippedWhereLeasesLapseUnderContention(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	cfg := db.config(t)
 	cfg.ConnConfig.RuntimeParams["synchronous_commit"] = "off"

@@ -75,6 +75,7 @@ func TestLeaseStore_AReleaseNotifiesOnlyIfSomebodyWaits(t *testing.T) {
 }
 
 func TestLeaseStore_TheListenersSessionEndsWithItsLastWaiter(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	store := db.leases(t, postgres.LeaseStoreConfig{})
 	lease := grant(t, store, "owner", time.Hour)
@@ -128,6 +129,7 @@ func TestLeaseStore_AWaiterWhoseSessionDiesSaysSoAndTheNextWaitsOnANewOne(t *tes
 
 // Each wait would take minutes if its wake-up were lost: nothing lapses.
 func TestLeaseStore_NoWakeUpIsLost(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	cfg := postgres.LeaseStoreConfig{RequestTimeout: time.Minute}
 	stores := []*postgres.LeaseStore{db.leases(t, cfg), db.leases(t, cfg)}
@@ -170,6 +172,7 @@ func TestLeaseStore_NoWakeUpIsLost(t *testing.T) {
 // The release of another process is just being committed: it has found nobody to
 // notify, and keeps the waiter from registering.
 func TestLeaseStore_AWaiterThatCouldNotRegisterTriesAgain(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	store := db.leases(t, postgres.LeaseStoreConfig{})
 	grant(t, store, "owner", time.Hour)

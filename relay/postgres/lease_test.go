@@ -186,6 +186,7 @@ func TestLeaseStore_ContendersDoNotFailUnderASerializableDefault(t *testing.T) {
 }
 
 func TestLeaseStore_UsesTwoSessionsAtMostAndFindsNewOnes(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	store := db.leases(t, postgres.LeaseStoreConfig{})
 	renewAll := func() {

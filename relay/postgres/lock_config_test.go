@@ -22,6 +22,7 @@ import (
 )
 
 func TestLocker_ASessionIsIndependentOfWhatTheRoleSets(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	cfg := db.config(t)
 	cfg.ConnConfig.RuntimeParams["idle_session_timeout"] = "1s"

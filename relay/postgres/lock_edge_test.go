@@ -181,6 +181,7 @@ func TestLocker_ACallerThatHasLeftNeedNotStayForAnUnlockThatIsRefused(t *testing
 }
 
 func TestLocker_WithNothingHeldAnyMoreNoAnswerIsWaitedForLong(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	cfg := db.config(t)
 	network := newSniffer(t, cfg)
@@ -203,6 +204,7 @@ func TestLocker_WithNothingHeldAnyMoreNoAnswerIsWaitedForLong(t *testing.T) {
 // A Close that were missed by the keeper, which may be just about to park, would
 // take an hour.
 func TestLocker_CloseFindsTheKeeperWhateverItDoes(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	for n := range 200 {
 		locker, err := postgres.NewLocker(db.config(t), endless)

@@ -97,6 +97,7 @@ func TestLock_AHolderThatIsCutOffStepsDownAMarginBeforeTheServerFreesItsLock(t *
 // counts from when it answered; a holder that counted from when it heard of it
 // would be wrong by the delay.
 func TestLock_ALateAnswerDoesNotLengthenTheTrust(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	for what, question := range map[string]string{
 		"to the take": askTry, "to a ping": askPing,
@@ -142,6 +143,7 @@ func TestLock_ALateAnswerDoesNotLengthenTheTrust(t *testing.T) {
 // pg_cancel_backend, for one, refuses a statement and leaves the session, and
 // with it the lock.
 func TestLock_AStatementThatTheServerRefusesLosesNothing(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	for what, question := range map[string]string{"a ping": askPing, "the unlock": askUnlock} {
 		t.Run(what, func(t *testing.T) {
@@ -201,6 +203,7 @@ func TestLock_PingsThatAreAllRefusedEndInALossThatSaysWhy(t *testing.T) {
 }
 
 func TestLock_PingsKeepAnIdleHolderBeyondTheTTL(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	locker := db.locker(t, quick)
 	eventually(t, func(t *testing.T) error {
@@ -214,6 +217,7 @@ func TestLock_PingsKeepAnIdleHolderBeyondTheTTL(t *testing.T) {
 }
 
 func TestLock_ReleaseWithoutAnAnswerIsBoundedAndAnError(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	cfg := db.config(t)
 	network := newProxy(t, cfg)
@@ -229,6 +233,7 @@ func TestLock_ReleaseWithoutAnAnswerIsBoundedAndAnError(t *testing.T) {
 }
 
 func TestLock_ReleaseDuringAPingWithoutAnAnswerIsBoundedToo(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	cfg := db.config(t)
 	network := newSniffer(t, cfg)
@@ -303,6 +308,7 @@ func TestLocker_AnAcquireThatIsCancelledLeavesNoLock(t *testing.T) {
 }
 
 func TestLocker_ATryWithoutAnAnswerLeavesNoLockForLong(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	cfg := db.config(t)
 	network := newSniffer(t, cfg)

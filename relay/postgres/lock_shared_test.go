@@ -249,6 +249,7 @@ func TestLock_AReleaseThatTheServerIsSlowToAnswerIsBoundedAndCostsNoOtherLock(t 
 }
 
 func TestLock_WhenTheServerStaysSilentTheOthersAreLostInTheEnd(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	cfg := db.config(t)
 	network := newSniffer(t, cfg)

@@ -59,6 +59,7 @@ func TestLock_AnObserverMayReleaseTheLockThatWasLostAndCloseTheLocker(t *testing
 }
 
 func TestLock_NothingIsLeftAfterRelease(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	locker := db.locker(t, postgres.LockerConfig{TTL: 3 * time.Second})
 	lock := take(t, locker, "job")

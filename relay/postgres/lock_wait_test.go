@@ -170,6 +170,7 @@ func TestLocker_WaitersOfOtherProcessesGetTheirTurn(t *testing.T) {
 
 // All the waiters of a Locker ask in one statement.
 func TestLocker_AThousandWaitersAskTogether(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	holder := db.locker(t, deaf)
 	takeMany(t, holder, 500)
@@ -204,6 +205,7 @@ func TestLocker_AThousandWaitersAskTogether(t *testing.T) {
 // Many roles of a process cost one session, and hardly a statement while nothing
 // happens.
 func TestLockElector_AThousandRolesCostOneSession(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	cfg := db.config(t)
 	network := newSniffer(t, cfg)

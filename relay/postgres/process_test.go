@@ -142,6 +142,7 @@ func TestLocker_TheLocksOfAKilledProcessAreFreeLongBeforeTheirTTL(t *testing.T) 
 }
 
 func TestLocker_AProcessThatIsFrozenLosesItsLocksAndKnowsItWhenItWakes(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	h := startHolder(t, db, time.Second)
 	awaitFree(t, db, func() { require.NoError(t, h.cmd.Process.Signal(syscall.SIGSTOP)) })

@@ -79,6 +79,15 @@ func query[T any](t testing.TB, d *database, sql string, args ...any) T {
 	return v
 }
 
+// takesLong is for tests that wait for a second or more, most of them for a time limit
+// of the server's.
+func takesLong(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("takes long")
+	}
+}
+
 // sleep returns when d has passed on the server's clock.
 func (d *database) sleep(t testing.TB, wait time.Duration) {
 	t.Helper()
