@@ -28,9 +28,9 @@ type Cluster struct {
 }
 
 // NewCluster starts a Cluster for a test and removes it when the test ends.
-// Settings are like "max_connections=12"; they override those that a Cluster
-// has by itself, max_connections=200 and fsync=off. Without the programs the test is skipped, or fails under
-// RELAY_REQUIRE_SERVER_PROGRAMS=1.
+// Settings are like "max_connections=12"; they override those that a Cluster has
+// by itself, max_connections=200 and fsync=off. Without the programs the test is
+// skipped, or fails under RELAY_REQUIRE_SERVER_PROGRAMS=1.
 func NewCluster(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
 	c, err := StartCluster(t.Context(), settings...)

@@ -79,8 +79,8 @@ func query[T any](t testing.TB, d *database, sql string, args ...any) T {
 	return v
 }
 
-// takesLong is for tests that wait for a second or more, most of them for a time limit
-// of the server's.
+// takesLong is for tests that wait for a second or more, most of them for a time
+// limit of the server's.
 func takesLong(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
