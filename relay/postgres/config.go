@@ -186,6 +186,15 @@ func newLifetime() lifetime {
 	return lifetime{ctx: ctx, end: end}
 }
 
+// ended is relay.ErrClosed after Close, at once: a bounded context may follow a
+// moment later.
+func (l lifetime) ended() error {
+	if l.ctx.Err() != nil {
+		return relay.ErrClosed
+	}
+	return nil
+}
+
 // bound returns ctx, cut short with cause relay.ErrClosed by Close.
 func (l lifetime) bound(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -155,3 +155,20 @@ func TestAdapters_OutliveAChangeOfTheirTables(t *testing.T) {
 	require.NoError(t, postgres.Migrate(t.Context(), db.pool))
 	use()
 }
+
+// Its listener may be just about to park, until the next ping in 10 s.
+func TestLeaseStore_CloseFindsTheListenerWhateverItDoes(t *testing.T) {
+	db := newMigratedDatabase(t)
+	require.NoError(t, renew(t, db.leases(t, postgres.LeaseStoreConfig{}), role))
+	for n := range 100 {
+		store := db.leases(t, postgres.LeaseStoreConfig{})
+		waiting := async(func() error { return store.WaitReleased(t.Context(), role) })
+		for open := time.Now().Add(time.Duration(n) * 100 * time.Microsecond); time.Now().Before(open); {
+			runtime.Gosched()
+		}
+		began := time.Now()
+		require.NoError(t, store.Close(t.Context()))
+		require.Less(t, time.Since(began), 5*time.Second)
+		require.ErrorIs(t, <-waiting, relay.ErrClosed)
+	}
+}

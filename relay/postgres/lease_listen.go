@@ -43,7 +43,7 @@ func (l *releaseListener) listen(ctx context.Context) (heard bool, err error) {
 		if !more {
 			return true, nil
 		}
-		if err := endOf(ctx); err != nil {
+		if err := l.life.ended(); err != nil { // whoever closes it later wakes the session
 			return heard, err
 		}
 		if err := l.serve(ctx, s, turn); err != nil {

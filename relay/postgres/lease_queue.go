@@ -91,7 +91,7 @@ func (q *leaseQueue) lead(ended chan<- struct{}) {
 		}
 	}()
 	for {
-		err := endOf(ctx)
+		err := q.life.ended()
 		if err == nil {
 			err = q.tx.ready(ctx) // before the calls are sealed, whose time runs from then on
 		}
