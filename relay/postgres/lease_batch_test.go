@@ -404,36 +404,6 @@ func TestLeaseStore_ACandidateThatIsDeniedWritesNothing(t *testing.T) {
 	require.NoError(t, row.Rollback(t.Context()))
 }
 
-// An old snapshot in the database, of an ANALYZE say, keeps dead rows in the pages
-// for a while; then an update finds no room beside the row.
-func TestLeaseStore_RenewalsLeaveTheIndexAlone(t *testing.T) {
-	db := newMigratedDatabase(t)
-	db.exec(t, "alter table relay_leases set (autovacuum_enabled = off)")
-	eventually(t, func(t *testing.T) error {
-		db.exec(t, "select pg_stat_reset()")
-		store, err := postgres.NewLeaseStore(db.config(t), postgres.LeaseStoreConfig{RequestTimeout: time.Minute})
-		require.NoError(t, err)
-		for range 40 {
-			var calls sync.WaitGroup
-			for i := range 200 {
-				calls.Go(func() {
-					if err := renew(t, store, fmt.Sprint("role ", i)); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			calls.Wait()
-		}
-		require.NoError(t, store.Close(t.Context())) // the server counts at the end of the session
-		hot := query[float64](t, db, `select coalesce(n_tup_hot_upd / nullif(n_tup_upd, 0)::float8, 0)
-			from pg_stat_user_tables where relname = 'relay_leases'`)
-		if hot < 0.96 {
-			return fmt.Errorf("%.2f of the updates touched no index", hot)
-		}
-		return nil
-	})
-}
-
 func TestLeaseStore_CloseEndsCallsThatAreUnderWayAndThoseThatWait(t *testing.T) {
 	db := newMigratedDatabase(t)
 	store := db.leases(t, postgres.LeaseStoreConfig{RequestTimeout: time.Minute})
