@@ -158,6 +158,7 @@ func TestAdapters_OutliveAChangeOfTheirTables(t *testing.T) {
 
 // Its listener may be just about to park, until the next ping in 10 s.
 func TestLeaseStore_CloseFindsTheListenerWhateverItDoes(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	require.NoError(t, renew(t, db.leases(t, postgres.LeaseStoreConfig{}), role))
 	for n := range 100 {

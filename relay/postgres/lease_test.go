@@ -106,6 +106,7 @@ func TestLeaseStore_AServerThatStopsWaitingSaysSoAndNothingHappensLater(t *testi
 }
 
 func TestLeaseStore_TheTTLCountsFromAfterTheWaitForTheRow(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	store := db.leases(t, postgres.LeaseStoreConfig{RequestTimeout: time.Minute})
 	grant(t, store, "owner", 300*time.Millisecond)
@@ -259,6 +260,7 @@ func TestLeaseStore_ALiveHolderAtTheLastTokenRenewsAndNobodyElseIsGranted(t *tes
 // A candidate does not know that it was granted the role, and takes its
 // renewal for the grant.
 func TestLeaseStore_AnAdvanceReachesAGrantWhoseReplyWasLost(t *testing.T) {
+	takesLong(t)
 	db := newMigratedDatabase(t)
 	cfg := db.config(t)
 	network := newSniffer(t, cfg)

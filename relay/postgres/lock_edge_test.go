@@ -144,6 +144,7 @@ func TestConnect_ACallbackThatEndsItsGoroutineIsAnErrorToWhoWaits(t *testing.T) 
 
 // The server gives up each unlock, and each takes most of the time.
 func TestLock_AReleaseIsBoundedThatAsksForItself(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	locker := newLocker(t, db.faulty(t, map[string]string{
 		"pg_advisory_unlock": "perform pg_sleep(60); return pg_catalog.pg_advisory_unlock(k);",

@@ -60,6 +60,7 @@ func eventually(t *testing.T, attempt func(t *testing.T) error) {
 }
 
 func TestLock_AHolderThatIsCutOffStepsDownAMarginBeforeTheServerFreesItsLock(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	limits := quick
 	limits.Margin, limits.RequestTimeout = 400*time.Millisecond, 200*time.Millisecond
@@ -183,6 +184,7 @@ func TestLock_AStatementThatTheServerRefusesLosesNothing(t *testing.T) {
 }
 
 func TestLock_PingsThatAreAllRefusedEndInALossThatSaysWhy(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	cfg := db.config(t)
 	network := newSniffer(t, cfg)

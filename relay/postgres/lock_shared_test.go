@@ -141,6 +141,7 @@ func TestLocker_TheLossOfTheSessionIsToldToEveryHolderAndEveryWaiter(t *testing.
 // A caller that gives up must not cost the others theirs, wherever its question
 // is: queued, on the way there, answered, on the way back.
 func TestLocker_AnAcquireThatIsCancelledAtAnyPointCostsNobodyALock(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	held := take(t, db.locker(t, postgres.LockerConfig{ApplicationName: "holder"}), "held elsewhere")
 	cfg := db.config(t)
@@ -216,6 +217,7 @@ func stallOn(network *proxy, question string) *stall {
 }
 
 func TestLock_AReleaseThatTheServerIsSlowToAnswerIsBoundedAndCostsNoOtherLock(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	cfg := db.config(t)
 	network := newSniffer(t, cfg)
@@ -298,6 +300,7 @@ func TestLocker_NamesThatShareAKeyExcludeEachOtherAndNoMore(t *testing.T) {
 // Many callers do everything at once on few names, while the session is killed
 // again and again. In the end nothing is held that nobody holds.
 func TestLocker_NothingIsLeftAfterAStorm(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	cfg := postgres.LockerConfig{RetryInterval: 20 * time.Millisecond}
 	lockers := []*postgres.Locker{db.locker(t, cfg), db.locker(t, cfg)}

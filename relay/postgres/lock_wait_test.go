@@ -21,6 +21,7 @@ var deaf = postgres.LockerConfig{RetryInterval: 12 * time.Hour}
 // Each turn would end in a wait of hours if a single wake-up were lost: between
 // a waiter's refusal and its registration, say, or behind the release's look.
 func TestLocker_NoWakeUpIsLost(t *testing.T) {
+	takesLong(t)
 	db := newDatabase(t)
 	var lockers []*postgres.Locker
 	for range 3 {
