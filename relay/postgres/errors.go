@@ -70,6 +70,13 @@ func isCode(err error, code string) bool {
 	return errors.As(err, &refused) && refused.Code == code
 }
 
+// isStalePlan says that what was prepared is no good any more: the server does
+// not know it, or its tables have changed. Nothing was done, and once more will
+// do.
+func isStalePlan(err error) bool {
+	return isCode(err, codeNoSuchStatement) || isCode(err, codeNotSupported)
+}
+
 // wrap says what was tried, and adds the sentinel that tells what to do about
 // a server's error where there is one.
 func wrap(what string, err error) error {

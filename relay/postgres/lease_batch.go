@@ -150,8 +150,8 @@ func (q *leaseQueue) sendAgain(calls []*leaseCall, err error) {
 // afterRefusal returns what to try then. If that is nothing, it is the answer.
 func (a leaseAttempt) afterRefusal(refused outcome) []leaseAttempt {
 	switch {
-	case !a.again && (isCode(refused.err, codeNoSuchStatement) || isCode(refused.err, codeNotSupported)):
-		a.again = true // what was prepared is no good any more
+	case !a.again && isStalePlan(refused.err):
+		a.again = true
 		return []leaseAttempt{a}
 	case refused.late && !a.quiet && a.has(leaseRelease):
 		return []leaseAttempt{{calls: a.calls, quiet: true}}

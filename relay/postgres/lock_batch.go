@@ -110,7 +110,7 @@ func (s *slot) seal(now time.Time, quiet bool) opKind {
 	case wantLeave:
 		s.op = opLeave
 	default:
-		s.op, s.tried, s.again = opTry, now, false
+		s.op, s.tried = opTry, now
 		for _, c := range s.askers {
 			if c.waits && c.asked { // who was refused before
 				s.op = opRegister

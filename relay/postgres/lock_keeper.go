@@ -114,13 +114,15 @@ func (l *Locker) waitOn(n *line) {
 	n.refusal, n.limited = nil, time.Time{}
 	left, _ := n.answerDue()
 	over := n.cause != nil
-	if !over && refusal == nil {
+	switch {
+	case over: // everybody has been told
+		n.stuck = false
+	case refusal == nil:
 		n.limit(left, left)
 	}
 	l.mu.Unlock()
 	switch {
 	case over:
-		n.stuckNoMore()
 	case refusal == nil:
 		l.conclude(n, n.receive())
 	default:
@@ -129,12 +131,6 @@ func (l *Locker) waitOn(n *line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.passOn(n)
-}
-
-func (n *line) stuckNoMore() {
-	n.locker.mu.Lock()
-	defer n.locker.mu.Unlock()
-	n.stuck = false
 }
 
 // clear takes what reconcile has found out.

@@ -71,7 +71,7 @@ func (l *Locker) denied(s *slot) {
 	first := s.waiter()
 	switch {
 	case len(s.askers) == 0:
-	case tries, s.again, !s.registered && s.op != opRegister:
+	case tries, !s.registered && s.op != opRegister:
 		l.push(s, wantLock)
 	default:
 		if !s.registered {

@@ -21,7 +21,6 @@ type slot struct {
 	want       want   // queued, or sent if sealed
 	op         opKind // how it was sent
 	sealed     bool   // its question is on the way to the server
-	again      bool   // freed meanwhile: if the answer is no, ask once more
 	registered bool   // the session holds the key in the space of waiters
 
 	tried   time.Time     // when the lock was last asked for, or told to others
@@ -175,13 +174,11 @@ func (s *slot) tell(all bool) (tries bool) {
 	return tries
 }
 
-// freed is the news that a slot's lock may be had. mu is held.
+// freed is the news that a slot's lock may be had. No question is on its way then:
+// what is heard beside an answer is taken after it. mu is held.
 func (l *Locker) freed(s *slot) {
-	switch {
-	case s.idle() && len(s.askers) > 0:
+	if s.idle() && len(s.askers) > 0 {
 		l.push(s, wantLock)
-	case s.want == wantLock && s.sealed:
-		s.again = true
 	}
 }
 

@@ -193,7 +193,7 @@ func (r *NodeRegistry) try(caller context.Context, statements []statement) ([]an
 	}
 	defer r.passTurn()
 	answers, err := r.send(ctx, statements)
-	if errors.Is(err, errStale) || isCode(err, codeNoSuchStatement) || isCode(err, codeNotSupported) {
+	if errors.Is(err, errStale) || isStalePlan(err) {
 		answers, err = r.send(ctx, statements) // on a new session, or prepared anew
 	}
 	return answers, err

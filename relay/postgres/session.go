@@ -23,14 +23,13 @@ var longAgo = time.Unix(1, 0)
 // read has to be interruptible without harm, and a connection that pgconn gives
 // up in the middle of an answer stays in a goroutine of its own for up to 15 s.
 //
-// One goroutine at a time uses it; only wake, hurry and cut may be called from
-// others.
+// One goroutine at a time uses it; only wake, shorten and hurry may be called
+// from others.
 type session struct {
 	conn     net.Conn
 	frontend *pgproto3.Frontend
 	pid      uint32    // as told at the start of the connection
 	version  string    // the server's, as told then
-	inTx     bool      // the last answer left a transaction open
 	broken   bool      // an answer is missing: nothing more can be asked
 	usedAt   time.Time // when the last answer came
 	heard    []string  // payloads of notifications that came in between; whoever uses the session takes them
@@ -109,7 +108,7 @@ func (s *session) answers(n int) ([]answer, error) {
 		case *pgproto3.ErrorResponse:
 			refusal = pgconn.ErrorResponseToPgError(m)
 		case *pgproto3.ReadyForQuery:
-			s.broken, s.inTx, s.usedAt = false, m.TxStatus != 'I', time.Now()
+			s.broken, s.usedAt = false, time.Now()
 			switch {
 			case refusal != nil:
 				return nil, refusal
@@ -250,14 +249,11 @@ func (s *session) rest() {
 	s.wanted = false
 }
 
-// cut closes the socket under whoever uses it.
-func (s *session) cut() { _ = s.conn.Close() }
-
 // close ends the session. It waits until the server has hung up, which it does
 // after it has freed the session's locks, but not past until.
 func (s *session) close(until time.Time) {
 	s.broken = true
-	defer s.cut()
+	defer s.conn.Close()
 	if s.conn.SetDeadline(until) != nil {
 		return
 	}
