@@ -3,6 +3,7 @@ package coordination_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -44,6 +45,20 @@ func (d *Database) newLocker(t *testing.T, tune ...func(*postgres.LockerConfig))
 	return locker
 }
 
+// newWaiter returns a Locker that tries again soon, and a channel that tells of
+// each wait, so that a test knows when somebody waits.
+func (d *Database) newWaiter(t *testing.T) (*postgres.Locker, <-chan struct{}) {
+	t.Helper()
+	waits := make(chan struct{}, 1000)
+	return d.newLocker(t, func(cfg *postgres.LockerConfig) {
+		cfg.RetryInterval = 50 * time.Millisecond
+		cfg.Jitter = func(time.Duration) time.Duration { // asked for before each wait
+			waits <- struct{}{}
+			return 0
+		}
+	}), waits
+}
+
 // newLeaseStore returns a LeaseStore over tables that Migrate has made.
 func (d *Database) newLeaseStore(t *testing.T) *postgres.LeaseStore {
 	t.Helper()
@@ -67,6 +82,23 @@ func (d *Database) execute(t *testing.T, sql string, args ...any) {
 	t.Helper()
 	_, err := d.Pool.Exec(t.Context(), sql, args...)
 	require.NoError(t, err)
+}
+
+func (d *Database) count(t *testing.T, table string) (n int) {
+	t.Helper()
+	require.NoError(t, d.Pool.QueryRow(t.Context(), `select count(*) from `+table).Scan(&n))
+	return n
+}
+
+// awaitFree returns when nobody holds the lock. It waits in the server's own
+// queue, so that it misses nothing, and gives up after ten seconds.
+func (d *Database) awaitFree(t *testing.T, name, because string) {
+	t.Helper()
+	tx := d.begin(t)
+	_, err := tx.Exec(t.Context(), `set local lock_timeout = '10s'`)
+	require.NoError(t, err)
+	require.NoError(t, postgres.LockTx(t.Context(), tx, name), because)
+	require.NoError(t, tx.Rollback(t.Context()))
 }
 
 // killSessionOf ends the server session that holds a lock, as a crash of its
@@ -98,6 +130,16 @@ func requireHeld(t *testing.T, locker relay.Locker, name, because string) {
 	t.Helper()
 	_, err := locker.TryAcquire(t.Context(), name)
 	require.ErrorIs(t, err, relay.ErrNotAcquired, because)
+}
+
+// lost tells whether the holder has been told by now.
+func lost(lock relay.Lock) bool {
+	select {
+	case <-lock.Lost():
+		return true
+	default:
+		return false
+	}
 }
 
 // requireFree fails unless the lock can be had.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
@@ -24,6 +23,40 @@ func TestSessionLock_IsExclusiveAcrossInstances(t *testing.T) {
 
 	requireHeld(t, b, export, "another instance gets ErrNotAcquired, and skips the job")
 	requireHeld(t, a, export, "and so does a second caller in the same process")
+}
+
+// nightlyExport runs the export, unless another instance is at it.
+func nightlyExport(ctx context.Context, locker relay.Locker, run func(context.Context) error) (ran bool, err error) {
+	lock, err := locker.TryAcquire(ctx, "nightly-export")
+	switch {
+	case errors.Is(err, relay.ErrNotAcquired):
+		return false, nil // another instance is at it: skip
+	case err != nil:
+		return false, err // no answer is not "yes"
+	}
+	defer func() { err = errors.Join(err, lock.Release(ctx)) }()
+	return true, run(ctx)
+}
+
+func TestSessionLock_JobIsSkippedWhileAnotherInstanceRunsIt(t *testing.T) {
+	db := newDatabase(t)
+	a, b := db.newLocker(t), db.newLocker(t)
+	exports := 0
+
+	ran, err := nightlyExport(t.Context(), a, func(ctx context.Context) error {
+		exports++
+		ran, err := nightlyExport(ctx, b, func(context.Context) error { // meanwhile, elsewhere
+			exports++
+			return nil
+		})
+		require.False(t, ran, "the second instance skips the job")
+		return err
+	})
+
+	require.NoError(t, err, "being refused is an answer, not a failure")
+	require.True(t, ran)
+	require.Equal(t, 1, exports)
+	requireFree(t, b, export, "and the lock is free for the next night")
 }
 
 func TestSessionLock_IsFreeAgainAfterRelease(t *testing.T) {
@@ -47,15 +80,8 @@ func TestSessionLock_DistinctNamesDoNotContend(t *testing.T) {
 
 func TestSessionLock_WaiterGetsItAfterTheRelease(t *testing.T) {
 	db := newDatabase(t)
-	waits := make(chan struct{}, 1000)
 	a := db.newLocker(t)
-	b := db.newLocker(t, func(cfg *postgres.LockerConfig) {
-		cfg.RetryInterval = 50 * time.Millisecond
-		cfg.Jitter = func(time.Duration) time.Duration { // asked for before each wait
-			waits <- struct{}{}
-			return 0
-		}
-	})
+	b, waits := db.newWaiter(t)
 	lock := hold(t, a, export)
 
 	var released atomic.Bool
@@ -124,6 +150,16 @@ func TestSessionLock_OnAPooledConnectionIsLeftBehind(t *testing.T) {
 	requireHeld(t, db.newLocker(t), export, "the session still has the lock, and nobody knows that it does")
 }
 
+func TestSessionLock_BindsOnlyThoseWhoAskForIt(t *testing.T) {
+	db := newDatabase(t)
+	db.execute(t, `create table exports (night date)`)
+	hold(t, db.newLocker(t), export)
+
+	db.execute(t, `insert into exports values ('2026-03-01')`) // by a session that takes no lock
+
+	require.Equal(t, 1, db.count(t, "exports"), "the lock is advisory: it is an agreement, not a guard")
+}
+
 func TestSessionLock_SameNameInAnotherDatabaseDoesNotExclude(t *testing.T) {
 	here, there := newDatabase(t), newDatabase(t)
 
@@ -142,49 +178,4 @@ func TestSessionLock_AnotherNamespaceDoesNotCollide(t *testing.T) {
 	require.NoError(t, err)
 
 	requireFree(t, db.newLocker(t), export, "the high half of the key is the namespace, so equal hashes in two of them differ")
-}
-
-func TestTransactionLock_IsFreedByCommitAndByRollback(t *testing.T) {
-	db := newDatabase(t)
-	locker := db.newLocker(t)
-
-	for _, end := range []string{"commit", "rollback"} {
-		tx := db.begin(t)
-		locked, err := postgres.TryLockTx(t.Context(), tx, export)
-		require.NoError(t, err)
-		require.True(t, locked)
-		requireHeld(t, locker, export, "session locks and transaction locks of a name exclude each other")
-
-		if end == "commit" {
-			require.NoError(t, tx.Commit(t.Context()))
-		} else {
-			require.NoError(t, tx.Rollback(t.Context()))
-		}
-		requireFree(t, locker, export, end+" frees the lock: there is nothing to release")
-	}
-}
-
-func TestTransactionLock_IsRefusedWhileASessionHoldsTheName(t *testing.T) {
-	db := newDatabase(t)
-	hold(t, db.newLocker(t), export)
-
-	locked, err := postgres.TryLockTx(t.Context(), db.begin(t), export)
-
-	require.NoError(t, err, "being refused is an answer, and the transaction goes on")
-	require.False(t, locked)
-}
-
-func TestTransactionLock_IsDroppedByRollbackToSavepoint(t *testing.T) {
-	db := newDatabase(t)
-	tx := db.begin(t)
-
-	savepoint, err := tx.Begin(t.Context())
-	require.NoError(t, err)
-	locked, err := postgres.TryLockTx(t.Context(), savepoint, export)
-	require.NoError(t, err)
-	require.True(t, locked)
-	require.NoError(t, savepoint.Rollback(t.Context())) // ROLLBACK TO SAVEPOINT
-
-	requireFree(t, db.newLocker(t), export,
-		"the transaction goes on without the lock that was taken after the savepoint: take it before")
 }

@@ -90,6 +90,59 @@ func TestElection_StopsWhenItsContextEnds(t *testing.T) {
 	})
 }
 
+func TestElection_LoopRunsEveryFiveMinutesAndEndsWhenItIsAskedTo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(12*time.Minute, stop)
+		began, lock, reports := time.Now(), NewFakeLock(), 0
+		writeReport := func(context.Context) error {
+			if reports++; reports > 100 {
+				return errors.New("nothing stops this loop")
+			}
+			return nil
+		}
+
+		//docgen:begin loop
+		err := newElector(t, lock).Run(ctx, "reports", func(ctx context.Context) error {
+			for {
+				if err := writeReport(ctx); err != nil {
+					return err
+				}
+				select {
+				case <-time.After(5 * time.Minute):
+				case <-ctx.Done(): // asked to stop, or no longer the leader
+					return nil
+				}
+			}
+		})
+		//docgen:end loop
+
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 3, reports, "at once, after five minutes and after ten")
+		require.Equal(t, 12*time.Minute, time.Since(began), "the shutdown waits for nothing")
+		require.True(t, lock.Released())
+	})
+}
+
+// The twin: a loop that looks at its context only after its nap.
+func TestElection_LoopThatSleepsHoldsUpTheShutdownAndTheNextLeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		time.AfterFunc(12*time.Minute, stop)
+		began, lock := time.Now(), NewFakeLock()
+
+		err := newElector(t, lock).Run(ctx, "reports", func(ctx context.Context) error {
+			for ctx.Err() == nil {
+				time.Sleep(5 * time.Minute)
+			}
+			return nil
+		})
+
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 15*time.Minute, time.Since(began), "asked to stop after 12 minutes, it keeps the lock for three more")
+	})
+}
+
 func TestElection_LeadershipEndsWhenTheWorkReturns(t *testing.T) {
 	failed, lock := errors.New("no disk space"), NewFakeLock()
 	err := newElector(t, lock).Run(t.Context(), "reports", func(context.Context) error { return failed })

@@ -30,8 +30,8 @@ func orders(n int) []string {
 	return keys
 }
 
-// Step 1: partition a key. The number is written down here: it must be the same
-// on every machine and after every upgrade.
+// The number is written down here: it must be the same on every machine and
+// after every upgrade.
 func TestPartitioner_SameKeySamePartition(t *testing.T) {
 	partitioner := newPartitioner(t, 8, relay.PartitionerConfig{})
 
@@ -43,7 +43,7 @@ func TestPartitioner_SameKeySamePartition(t *testing.T) {
 	}
 }
 
-// Step 2: keys spread, so that no worker gets most of the work.
+// Keys spread, so that no worker gets most of the work.
 func TestPartitioner_SpreadsKeys(t *testing.T) {
 	partitioner := newPartitioner(t, 8, relay.PartitionerConfig{})
 
@@ -55,9 +55,9 @@ func TestPartitioner_SpreadsKeys(t *testing.T) {
 	require.LessOrEqual(t, slices.Max(load), 1100, "each partition has about a thousand of 8000 keys: %v", load)
 }
 
-// Step 3: why not plain FNV-1a, as many do? Its lowest bit is the parity of the
+// Why not plain FNV-1a, as many do? Its lowest bit is the parity of the
 // lowest bits of the key's bytes. A key that says something twice always has
-// the same parity, and an even number of partitions looks at just that bit.
+// the same parity, and of an even number of partitions reaches only every second.
 func TestPartitioner_FillsThePartitionsThatRawFNVLeavesEmpty(t *testing.T) {
 	raw := func(key string) int {
 		h := fnv.New64a()
@@ -76,7 +76,7 @@ func TestPartitioner_FillsThePartitionsThatRawFNVLeavesEmpty(t *testing.T) {
 	require.Len(t, used, 8, "the partitioner mixes the hash once more and fills all of them")
 }
 
-// Step 4: resize. A modulo deals nearly all keys anew; on the ring those keys
+// When the count changes a modulo deals nearly all keys anew; on the ring those
 // move that the new partition takes over, and no others.
 func TestPartitioner_RingMovesFewKeysWhenAPartitionIsAdded(t *testing.T) {
 	keys := orders(9000)
@@ -100,7 +100,7 @@ func TestPartitioner_RingMovesFewKeysWhenAPartitionIsAdded(t *testing.T) {
 	require.Zero(t, elsewhere, "no key moves between partitions that were there before")
 }
 
-// Step 5: the hash must not be seeded per process, as that of Go's maps is.
+// The hash must not be seeded per process, as that of Go's maps is.
 // This test runs itself in two more processes and compares what they say.
 func TestPartitioner_AgreesAcrossProcesses(t *testing.T) {
 	const child = "RELAY_SAMPLE_PRINT_PARTITIONS"
@@ -136,8 +136,8 @@ func TestPartitioner_AgreesAcrossProcesses(t *testing.T) {
 	require.NotEqual(t, seeded, seededElsewhere, "a seeded hash scatters the keys: each process has its own idea of each key")
 }
 
-// Step 6: deal the partitions out. Each has one owner, and the nodes agree on
-// it without talking to each other.
+// Partitions are dealt out. Each has one owner, and the nodes agree on it
+// without talking to each other.
 func TestAssign_GivesEachPartitionOneOwner(t *testing.T) {
 	three := relay.Assign(12, []string{"node-a", "node-b", "node-c"})
 	require.Equal(t, three, relay.Assign(12, []string{"node-c", "node-a", "node-b"}), "whoever calls it gets the same answer")
@@ -175,7 +175,7 @@ func TestAssign_MovesFewPartitionsWhenANodeJoins(t *testing.T) {
 	require.Equal(t, 48, movedInTurn, "dealt out in turn, three quarters of them move")
 }
 
-// Step 7: what it is all for. One owner for a partition means one worker for a
+// What it is all for: one owner for a partition means one worker for a
 // key, so its events stay in order, however fast or slow the workers are.
 func TestPartitioner_KeepsTheEventsOfAKeyInOrder(t *testing.T) {
 	partitioner := newPartitioner(t, 8, relay.PartitionerConfig{})

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/relay-samples/relay-go/relay"
 	"github.com/relay-samples/relay-go/relay/postgres"
 )
 
@@ -47,21 +46,6 @@ func TestTwoLeaders_OverlapAfterAPartitionAndIdempotentWorkSurvivesIt(t *testing
 
 	require.Equal(t, 1, db.count(t, "statements"), "a unique key makes the second run harmless: assume at least one leader")
 	require.Equal(t, 2, db.count(t, "mails"), "what has no key happens twice")
-}
-
-func lost(lock relay.Lock) bool {
-	select {
-	case <-lock.Lost():
-		return true
-	default:
-		return false
-	}
-}
-
-func (d *Database) count(t *testing.T, table string) (n int) {
-	t.Helper()
-	require.NoError(t, d.Pool.QueryRow(t.Context(), `select count(*) from `+table).Scan(&n))
-	return n
 }
 
 // cable carries a client's connections until it is cut. The client then sends

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -53,6 +54,38 @@ func TestLock_CoordinatesTwoProcesses(t *testing.T) {
 	require.Equal(t, "inside", third.says(t), "and gets in once the first has left")
 }
 
+func TestElection_NextInstanceLeadsWhenTheLeadersProcessIsKilled(t *testing.T) {
+	if os.Getenv(guardEnv) != "" {
+		enterAndStay(t)
+		return
+	}
+	db := newDatabase(t)
+	leader := startProcess(t, "election", db.Config.ConnString())
+	require.Equal(t, "inside", leader.says(t))
+
+	locker, waits := db.newWaiter(t)
+	elector := newElector(t, locker)
+	var killed atomic.Bool
+	elected := make(chan error, 1)
+	go func() {
+		elected <- elector.Run(t.Context(), "reports", func(context.Context) error {
+			if !killed.Load() {
+				return errors.New("elected beside the leader")
+			}
+			return nil
+		})
+	}()
+	select {
+	case <-waits: // a candidate, and refused
+	case err := <-elected:
+		require.NoError(t, err)
+	}
+	killed.Store(true)
+	require.NoError(t, leader.cmd.Process.Kill()) // kill -9: it releases nothing
+
+	require.NoError(t, <-elected, "its connection ends with it, so the server frees the lock")
+}
+
 // mutex is what "just use a static lock" comes down to.
 var mutex sync.Mutex
 
@@ -74,6 +107,10 @@ func enterAndStay(t *testing.T) {
 	require.NoError(t, err)
 	locker, err := postgres.NewLocker(cfg, postgres.LockerConfig{})
 	require.NoError(t, err)
+	if os.Getenv(guardEnv) == "election" {
+		require.NoError(t, newElector(t, locker).Run(t.Context(), "reports", inside))
+		return
+	}
 	lock, err := locker.TryAcquire(t.Context(), export)
 	if errors.Is(err, relay.ErrNotAcquired) {
 		fmt.Println("refused")
@@ -92,7 +129,7 @@ type instance struct {
 	left   sync.Once
 }
 
-func startProcess(t *testing.T, guard, database string) *instance {
+func startProcess(t *testing.T, guard, database string, tune ...func(*exec.Cmd)) *instance {
 	t.Helper()
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -103,6 +140,9 @@ func startProcess(t *testing.T, guard, database string) *instance {
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
+	for _, f := range tune {
+		f(cmd)
+	}
 	require.NoError(t, cmd.Start())
 	p := &instance{cmd: cmd, stdin: stdin, stdout: bufio.NewScanner(stdout)}
 	t.Cleanup(func() { p.leave(t) })

@@ -14,53 +14,6 @@ import (
 	"github.com/relay-samples/relay-go/relay/memory"
 )
 
-// Instance is one copy of the service: an elector, and its link to the store
-// that all the copies share.
-type Instance struct {
-	*relay.LeaseElector
-	link *link
-}
-
-// link can be cut, as by a network fault or by a pause of the whole process:
-// whatever the instance asks then is not answered.
-type link struct {
-	relay.LeaseStore
-	cut   atomic.Bool
-	lose  atomic.Int32 // so many requests are lost, then it works again
-	delay atomic.Int64 // of each reply
-}
-
-func (l *link) TryAcquireOrRenew(ctx context.Context, role, owner string, ttl time.Duration) (relay.Lease, error) {
-	if l.cut.Load() || l.lose.Add(-1) >= 0 {
-		<-ctx.Done()
-		return relay.Lease{}, ctx.Err()
-	}
-	lease, err := l.LeaseStore.TryAcquireOrRenew(ctx, role, owner, ttl)
-	time.Sleep(time.Duration(l.delay.Load()))
-	return lease, err
-}
-
-// newInstance returns an instance with the default times: a TTL of 30 s,
-// renewed every 10 s, trusted until 3 s before it lapses, retried every 5 s.
-func newInstance(t *testing.T, name string, shared relay.LeaseStore, tune ...func(*relay.LeaseElectorConfig)) *Instance {
-	t.Helper()
-	l := &link{LeaseStore: shared}
-	cfg := relay.LeaseElectorConfig{Owner: name}
-	for _, f := range tune {
-		f(&cfg)
-	}
-	elector, err := relay.NewLeaseElector(l, cfg)
-	require.NoError(t, err)
-	return &Instance{elector, l}
-}
-
-// start runs an instance in the background until the test ends.
-func start(t *testing.T, i *Instance, lead func(ctx context.Context, term relay.Term) error) {
-	ended := make(chan error, 1)
-	go func() { ended <- i.Run(t.Context(), role, lead) }()
-	t.Cleanup(func() { <-ended })
-}
-
 func TestElection_WorkRunsWithTheTokenOfItsTerm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newInstance(t, "node-a", memory.NewLeaseStore(nil))
@@ -96,76 +49,30 @@ func TestElection_SecondInstanceDoesNotRunAtTheSameTime(t *testing.T) {
 	})
 }
 
-func TestElection_TwoLostRenewalsInARowAreSurvived(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newInstance(t, "node-a", memory.NewLeaseStore(nil))
-		require.NoError(t, a.Run(t.Context(), role, func(ctx context.Context, term relay.Term) error {
-			time.Sleep(10 * time.Second) // one renewal has been answered
-			a.link.lose.Store(2)
-			time.Sleep(10 * time.Minute)
-			require.True(t, term.Valid(), "of three chances to renew, one is enough")
-			return ctx.Err()
-		}))
-	})
-}
-
-func TestElection_TermIsOverWhenTrustHasRunOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		shared := memory.NewLeaseStore(nil)
-		a := newInstance(t, "node-a", shared)
-		running, stop := context.WithTimeout(t.Context(), time.Hour)
-		err := a.Run(running, role, func(ctx context.Context, term relay.Term) error {
-			defer stop()
-			granted := time.Now()
-			a.link.cut.Store(true) // no renewal is answered any more
-
-			<-ctx.Done()
-			require.ErrorIs(t, context.Cause(ctx), relay.ErrLost)
-			require.Equal(t, 27*time.Second, time.Since(granted), "trusted until TTL − margin: 30 s − 3 s")
-			require.False(t, term.Valid())
-
-			lease, err := shared.Current(t.Context(), role)
-			require.NoError(t, err, "the leader's context ends before its lease does")
-			require.Equal(t, 3*time.Second, time.Until(lease.ExpiresAt))
-			return nil
-		})
-		require.ErrorIs(t, err, context.Canceled, "Run returns why it was stopped")
-	})
-}
-
-func TestElection_SlowReplyDoesNotLengthenTheTerm(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newInstance(t, "node-a", memory.NewLeaseStore(nil))
-		a.link.delay.Store(int64(4 * time.Second)) // on the reply's way back
-		running, stop := context.WithTimeout(t.Context(), time.Hour)
-		sent := time.Now()
-		err := a.Run(running, role, func(ctx context.Context, _ relay.Term) error {
-			defer stop()
-			a.link.cut.Store(true)
-			<-ctx.Done()
-			require.Equal(t, 27*time.Second, time.Since(sent), "trust counts from before the request was sent, not from its reply")
-			return nil
-		})
-		require.ErrorIs(t, err, context.Canceled)
-	})
-}
-
 func TestElection_StalledLeaderIsTakenOverAndItsLateWriteIsFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		shared, storage := memory.NewLeaseStore(nil), &Storage{}
-		a, b := newInstance(t, "node-a", shared), newInstance(t, "node-b", shared)
+		shared, storage, happened := memory.NewLeaseStore(nil), &Storage{}, newTimeline(t)
+		a := newInstance(t, "node-a", shared, observed(func(e relay.Event) {
+			if e.Kind == relay.EventLost {
+				happened("node-a's own clock ends its term")
+			}
+		}))
+		b := newInstance(t, "node-b", shared, longestWaits)
 		late := make(chan error, 1)
 
 		start(t, a, func(_ context.Context, term relay.Term) error {
+			happened("node-a leads with token %d, writes, and freezes", term.Token())
 			assert.NoError(t, storage.Write(term.Token(), "a's update"))
-			a.link.cut.Store(true) // node-a freezes: no renewal, no glance at its context
+			a.link.cut.Store(true) // no renewal, no glance at its context
 			time.Sleep(time.Minute)
 			err := storage.Write(term.Token(), "a's stale update")
+			happened("node-a wakes up and writes: %v", err)
 			late <- err
 			return err
 		})
 		synctest.Wait()
 		start(t, b, func(ctx context.Context, term relay.Term) error {
+			happened("node-b leads with token %d, and writes", term.Token())
 			assert.EqualValues(t, 2, term.Token(), "takeover raises the token")
 			assert.NoError(t, storage.Write(term.Token(), "b's update"))
 			<-ctx.Done()
@@ -272,6 +179,71 @@ func TestElection_ShortJobRunsOnEveryInstanceInTurnUnlessTheLeaseIsHeld(t *testi
 	}
 	require.EqualValues(t, 3, runs(t, 0), "leadership is one at a time, not once: a job that returns runs on each instance")
 	require.EqualValues(t, 1, runs(t, time.Hour), "HoldAtLeast keeps the lease until all have had their chance")
+}
+
+func TestElection_WorkIsWoundDownBeforeTheNextInstanceLeads(t *testing.T) {
+	handedOver := func(t *testing.T, windDown func(ctx context.Context)) (after time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			shared := memory.NewLeaseStore(nil)
+			a, b := newInstance(t, "node-a", shared), newInstance(t, "node-b", shared)
+			running, stop := context.WithCancel(t.Context())
+			var stopped time.Time
+			aEnded := make(chan error, 1)
+			go func() {
+				aEnded <- a.Run(running, role, func(ctx context.Context, _ relay.Term) error {
+					windDown(ctx)
+					return nil
+				})
+			}()
+			synctest.Wait()
+			time.AfterFunc(time.Minute, func() {
+				stopped = time.Now()
+				stop() // a deployment stops node-a
+			})
+			require.NoError(t, b.Run(t.Context(), role, func(context.Context, relay.Term) error {
+				after = time.Since(stopped)
+				return nil
+			}))
+			require.ErrorIs(t, <-aEnded, context.Canceled)
+		})
+		return after
+	}
+	const retry = 5 * time.Second
+
+	heeds := handedOver(t, func(ctx context.Context) { <-ctx.Done() })
+	require.LessOrEqual(t, heeds, retry, "the lease of work that heeds its context is released: nobody waits for it to lapse")
+
+	ignores := handedOver(t, func(context.Context) { time.Sleep(10 * time.Minute) }) // one minute of it before the stop
+	require.GreaterOrEqual(t, ignores, 9*time.Minute, "work that ignores it keeps the lease: it is never released under the work")
+	require.LessOrEqual(t, ignores, 9*time.Minute+retry)
+}
+
+func TestElection_RestartedProcessWaitsOutItsOwnOldLease(t *testing.T) {
+	leadsAgainAfter := func(t *testing.T, killed bool) (after time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			shared := memory.NewLeaseStore(nil)
+			old, began := newInstance(t, "node-a", shared), time.Now()
+			running, stop := context.WithCancel(t.Context())
+			_ = old.Run(running, role, func(context.Context, relay.Term) error {
+				old.link.cut.Store(killed) // then nothing that it sends arrives, its release neither
+				stop()
+				return nil
+			})
+
+			restarted := newInstance(t, "node-a", shared)
+			require.NoError(t, restarted.Run(t.Context(), role, func(_ context.Context, term relay.Term) error {
+				after = time.Since(began)
+				require.EqualValues(t, 2, term.Token(), "a new term in any case")
+				return nil
+			}))
+		})
+		return after
+	}
+	killed := leadsAgainAfter(t, true)
+	require.GreaterOrEqual(t, killed, ttl, "the same name is another owner: nobody can tell that the old process is gone")
+	require.LessOrEqual(t, killed, ttl+5*time.Second, "TTL + retry interval, as for any other instance")
+
+	require.Zero(t, leadsAgainAfter(t, false), "a process that was stopped has released its lease")
 }
 
 func TestElection_TwoStoresElectTwoLeaders(t *testing.T) {

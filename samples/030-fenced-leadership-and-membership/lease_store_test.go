@@ -118,6 +118,42 @@ func TestLease_OnlyItsHolderReleasesIt(t *testing.T) {
 	require.Equal(t, current, held)
 }
 
+// recordedExpiry is a lease as a file or a cache entry might keep it: the owner
+// and an expiry, which each node writes and compares by a clock of its own.
+type recordedExpiry struct {
+	owner     string
+	expiresAt time.Time
+}
+
+func (r *recordedExpiry) take(owner string, now time.Time) (granted bool) {
+	if r.owner != owner && now.Before(r.expiresAt) {
+		return false
+	}
+	r.owner, r.expiresAt = owner, now.Add(ttl)
+	return true
+}
+
+func TestLease_ExpiryIsForTheStoresClockToJudge(t *testing.T) {
+	// History one: each node judges, and two nodes' clocks are a minute off.
+	clock := NewManualClock()
+	ahead := func() time.Time { return clock.Now().Add(time.Minute) }
+	behind := func() time.Time { return clock.Now().Add(-time.Minute) }
+	var early, late recordedExpiry
+	require.True(t, early.take("node-a", clock.Now()))
+	require.True(t, early.take("node-b", ahead()), "a lease with all its 30 s to go is taken away: two nodes hold it")
+	require.True(t, late.take("node-a", clock.Now()))
+	clock.Advance(ttl)
+	require.False(t, late.take("node-c", behind()), "a lease that has lapsed is nobody's for a minute more")
+
+	// History two, its twin: the call carries no time, so no node's clock counts.
+	clock, leases := newLeases(t)
+	acquire(t, leases, "node-a")
+	_, err := leases.TryAcquireOrRenew(t.Context(), role, "node-b", ttl)
+	require.ErrorIs(t, err, relay.ErrNotAcquired)
+	clock.Advance(ttl)
+	acquire(t, leases, "node-c")
+}
+
 // Storage is a resource that cooperates: the check of the token and the write
 // are one step, under one mutex.
 type Storage struct {
@@ -172,10 +208,28 @@ func TestLease_ExpiredHolderIsNotFencedBeforeTheNextOneWrites(t *testing.T) {
 	storage := &Storage{}
 	a := acquire(t, leases, "node-a")
 	clock.Advance(40 * time.Second)
-	acquire(t, leases, "node-b")
+	b := acquire(t, leases, "node-b")
 
 	require.NoError(t, storage.Write(a.Token, "late, and accepted"),
 		"the storage has heard of no higher token: it orders writes, it does not know about leases")
+
+	require.NoError(t, storage.Write(b.Token, "b's first"))
+	require.ErrorIs(t, storage.Write(a.Token, "later"), relay.ErrStaleToken, "the next leader's first write closes the gap")
+}
+
+func TestLease_TokensOfTwoRolesDoNotCompare(t *testing.T) {
+	clock, leases := newLeases(t)
+	acquire(t, leases, "node-a")
+	clock.Advance(ttl)
+	reports := acquire(t, leases, "node-b")
+	mails, err := leases.TryAcquireOrRenew(t.Context(), "mails", "node-c", ttl)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, mails.Token, "each role counts for itself")
+
+	shared, own := &Storage{}, &Storage{}
+	require.NoError(t, shared.Write(reports.Token, "a report"))
+	require.ErrorIs(t, shared.Write(mails.Token, "a mail"), relay.ErrStaleToken, "who leads mails is taken for stale: a fence is for one role")
+	require.NoError(t, own.Write(mails.Token, "a mail"))
 }
 
 func TestLease_TwoStoresGrantOneRoleTwice(t *testing.T) {

@@ -8,12 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/relay-samples/relay-go/relay"
-	"github.com/relay-samples/relay-go/relay/memory"
 )
 
 func golden(t *testing.T) string {
@@ -101,48 +97,4 @@ func TestDemo_OutputThatFailsIsAnError(t *testing.T) {
 	var stderr bytes.Buffer
 	require.Equal(t, 1, run(strings.NewReader(""), writer, &stderr, nil))
 	require.Contains(t, stderr.String(), "nobody listens")
-}
-
-// A lock that asks before it writes is no safer than one that does not: the
-// pause falls between the question and the write. Only the check that is one
-// step with the write is in time.
-func TestStorage_AskingBeforeTheWriteDoesNotHelpTheFenceDoes(t *testing.T) {
-	for name, c := range map[string]struct {
-		storage storage
-		final   string
-	}{
-		"without a fence A overwrites B's update":     {&plainStorage{}, "A's stale update"},
-		"with a fence A is refused, B's update stays": {&fencedStorage{}, "B's update"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			now := time.Date(2016, time.February, 8, 12, 0, 0, 0, time.UTC)
-			leases := memory.NewLeaseStore(func() time.Time { return now })
-			a, err := leases.TryAcquireOrRenew(t.Context(), role, "A", ttl)
-			require.NoError(t, err)
-
-			held, err := leases.Current(t.Context(), role)
-			require.NoError(t, err)
-			require.Equal(t, a, held, "A asks right before it writes: yes, it holds the lock")
-
-			now = now.Add(pause) // and pauses before the write is sent
-			b, err := leases.TryAcquireOrRenew(t.Context(), role, "B", ttl)
-			require.NoError(t, err)
-			require.NoError(t, c.storage.write(b.Token, "B's update"))
-
-			err = c.storage.write(a.Token, "A's stale update")
-			if _, fenced := c.storage.(*fencedStorage); fenced {
-				require.ErrorIs(t, err, relay.ErrStaleToken, "token %d after %d: a fence never goes back", a.Token, b.Token)
-			} else {
-				require.NoError(t, err, "nobody stops the stale write")
-			}
-			require.Equal(t, c.final, c.storage.read())
-		})
-	}
-}
-
-func TestStorage_LeaderWritesMoreThanOnce(t *testing.T) {
-	fenced := &fencedStorage{}
-	require.NoError(t, fenced.write(33, "first"))
-	require.NoError(t, fenced.write(33, "second"), "an equal token passes")
-	require.Equal(t, "second", fenced.read())
 }

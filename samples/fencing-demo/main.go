@@ -8,6 +8,20 @@
 // (https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html).
 // The lock service, the tokens and the fence are Relay's own. Only the clock is
 // made up, so that a pause of 40 seconds takes no time.
+//
+// Read story.go and storage.go, and then the tests in this order:
+//
+//	lease_test.go            the timeline, and what an expiry is good for
+//	two_holders_test.go      a lock for efficiency, a lock for correctness
+//	storage_test.go          the fence, and why asking first is no fence
+//	mail_test.go             a resource that checks no token
+//	no_lock_test.go          what needs no lock; PostgreSQL
+//	postgres_fence_test.go   the fence in your own transaction or row; PostgreSQL
+//	outbox_test.go           a mail that is a row first; PostgreSQL
+//	lease_table_test.go      a lease that is written by hand; PostgreSQL
+//
+// demo_test.go holds the demo to its words. Tests that need PostgreSQL are
+// skipped where there is none; they say how to get one.
 package main
 
 import (

@@ -100,6 +100,7 @@ func run(ctx context.Context, s settings, stdout io.Writer) (err error) {
 	defer func() { err = errors.Join(err, leases.Close(context.WithoutCancel(ctx))) }()
 
 	out := &log{w: stdout, who: s.name}
+	//docgen:begin elect
 	elector, err := relay.NewLeaseElector(leases, relay.LeaseElectorConfig{
 		Owner: s.name, TTL: s.ttl, Observer: out.observe,
 	})
@@ -110,6 +111,7 @@ func run(ctx context.Context, s settings, stdout io.Writer) (err error) {
 	err = elector.Run(ctx, s.role, func(ctx context.Context, term relay.Term) error {
 		return lead(ctx, term, s.role, pool, out)
 	})
+	//docgen:end elect
 	if errors.Is(err, context.Canceled) {
 		return nil // asked to stop
 	}
