@@ -1,0 +1,131 @@
+package book_test
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// in is a change of the article.
+func in(old, with string) change { return change{alphaArticle, old, with} }
+
+const sampleFile = "samples/101-alpha/alpha_test.go"
+
+// Each fault is one finding, at its place, with what is wrong and the mend.
+func TestLoad_EachFaultIsOneFindingWithItsPlaceAndItsMend(t *testing.T) {
+	for name, c := range map[string]struct {
+		change change
+		where  string // file:line:col
+		says   string
+	}{
+		"a test was renamed":                     {in("alpha_test.go#TestAlpha_Holds \"embed", "alpha_test.go#TestAlpha_Hold \"embed"), alphaArticle + ":26:1", "TestAlpha_Holds"},
+		"a typo in a selector":                   {in("region:lapse", "region:laps"), alphaArticle + ":28:1", "lapse"},
+		"a file that does not exist":             {in("[the package](../relay)", "[the package](../relais)"), alphaArticle + ":22:1", "does not exist"},
+		"a path that leaves the repository":      {in("[the package](../relay)", "[the package](../../secret)"), alphaArticle + ":22:1", "leaves the repository"},
+		"an escaped path that leaves it":         {in("[the package](../relay)", "[the package](..%2f..%2fsecret)"), alphaArticle + ":22:1", "leaves the repository"},
+		"an embed that leaves it":                {in("../samples/101-alpha/alpha_test.go#region", "../../alpha_test.go#region"), alphaArticle + ":28:1", "leaves the repository"},
+		"a link from the root":                   {in("(../relay)", "(/relay)"), alphaArticle + ":22:1", "relative to the article"},
+		"a link to a script":                     {in("(../relay)", "(javascript:alert)"), alphaArticle + ":22:1", "https://"},
+		"a broken fragment":                      {in("(#step-one)", "(#step-two)"), alphaArticle + ":21:45", "#step-one"},
+		"a fragment of another file":             {in("(../relay)", "(../README.md#the-simples)"), alphaArticle + ":22:1", "no such heading"},
+		"lines that are not there":               {in("(../relay)", "(../relay/relay.go#L90-L95)"), alphaArticle + ":22:1", "lines 1 to"},
+		"a symbol that is not there":             {in("(../relay)", "(../relay/relay.go#Tokken)"), alphaArticle + ":22:1", "Token"},
+		"a link without a text":                  {in("[the package]", "[]"), alphaArticle + ":22:1", "no text"},
+		"an unknown key of the front matter":     {in("level: beginner", "level: beginner\nauthor: me"), alphaArticle + ":6:1", "author is no key"},
+		"a front matter that is no YAML":         {in("needs: []", "needs: ["), alphaArticle + ":5:1", "front matter"},
+		"no summary":                             {in("summary: What holds, and for how long.\n", ""), alphaArticle + ":1:1", "summary is missing"},
+		"an unknown level":                       {in("level: beginner", "level: easy"), alphaArticle + ":5:1", "beginner"},
+		"an unknown need":                        {in("needs: []", "needs: [oracle]"), alphaArticle + ":6:1", "postgres"},
+		"a prerequisite that does not exist":     {in("after: []", "after: [100-nothing]"), alphaArticle + ":1:1", "no such article"},
+		"an article that comes after itself":     {in("after: []", "after: [101-alpha]"), alphaArticle + ":1:1", "neither could be read first"},
+		"a title that differs from the heading":  {in("# Alpha\n", "# Alfa\n"), alphaArticle + ":17:1", "make them the same"},
+		"a heading that skips a level":           {in("## Step one", "#### Step one"), alphaArticle + ":24:1", "one level at a time"},
+		"an embed within a sentence":             {in("[It lapses](", "As follows: [It lapses]("), alphaArticle + ":28:13", "alone in its paragraph"},
+		"an embed within a list":                 {in("[It lapses](", "- [It lapses]("), alphaArticle + ":28:3", "alone in its paragraph"},
+		"an unknown modifier":                    {in("\"embed doc\"", "\"embed docs\""), alphaArticle + ":26:1", "docs"},
+		"hl= of a word that is not there":        {in("\"embed doc\"", "\"embed hl=fence\""), alphaArticle + ":26:1", "fence"},
+		"bare Go":                                {in("```go sketch", "```go"), alphaArticle + ":54:1", "embedded"},
+		"a fence without a language":             {in("```go sketch", "```"), alphaArticle + ":54:1", "language"},
+		"an unknown word after a fence":          {in("```sh run\nmake", "```sh runs\nmake"), alphaArticle + ":50:1", "means nothing"},
+		"indented code":                          {in("![A picture]", "    hold()\n\n![A picture]"), alphaArticle + ":58:5", "```text"},
+		"output without a command":               {in("```go sketch\nhold()\n```\n", "```go sketch\nhold()\n```\n\n```text output=run\nheld\n```\n"), alphaArticle + ":58:1", "right before it"},
+		"output of a test that does not exist":   {in("```go sketch", "```text output=TestAlpha_Nothing"), alphaArticle + ":54:1", "no such test"},
+		"a diagram outside the subset":           {in("A[Holder] --> B[(Store)]", "A[Holder] --> B[(Store)]\n    classDef red fill:#f00"), alphaArticle + ":35:1", "classDef"},
+		"a diagram without a text alternative":   {in("    accDescr: A holds B.\n", ""), "", "accDescr"},
+		"an image without a text alternative":    {in("![A picture]", "![]"), alphaArticle + ":58:1", "text alternative"},
+		"an image that does not exist":           {in("(picture.svg)", "(pikture.svg)"), alphaArticle + ":58:1", "does not exist"},
+		"an image from elsewhere":                {in("(picture.svg)", "(https://example.com/picture.svg)"), alphaArticle + ":58:1", "foreign request"},
+		"a backticked name that is not exported": {in("`relay.Token`", "`relay.Tokens`"), alphaArticle + ":22:29", "relay.Tokens is no exported name"},
+		"raw HTML":                               {in("![A picture]", "<script>alert(1)</script>\n\n![A picture]"), alphaArticle + ":58:1", "raw HTML"},
+		"raw HTML within a sentence":             {in("The problem is", "The <b>problem</b> is"), alphaArticle + ":21:5", "raw HTML"},
+		"<details> that are never closed":        {in("![A picture]", "<details>\n<summary>More</summary>\n\n![A picture]"), alphaArticle + ":58:1", "never closed"},
+		"an alert that does not exist":           {in("[!NOTE]", "[!HINT]"), alphaArticle + ":37:1", "NOTE"},
+		"a prompt before a command":              {in("make demo", "$ make demo"), alphaArticle + ":51:1", "prompt"},
+		"a target that does not exist":           {in("make demo", "make damo"), alphaArticle + ":51:1", "no target damo"},
+		"a package that does not exist":          {in("$' ./samples/101-alpha", "$' ./samples/101-alfa"), alphaArticle + ":43:1", "does not exist"},
+		"-run that matches no test":              {in("-run '^TestAlpha_Holds$'", "-run '^TestAlpha_Hold$'"), alphaArticle + ":43:1", "matches no test"},
+		"a package that go test is said to test": {in("small/samples/101-alpha\t", "small/samples/101-alfa\t"), alphaArticle + ":47:1", "no package"},
+		"an unshown test without a reason":       {in("TestAlpha_Boring: shows nothing", "TestAlpha_Boring: \"\""), alphaArticle + ":14:1", "no reason"},
+		"an unshown test that does not exist":    {in("  TestAlpha_Boring: shows nothing", "  TestAlpha_Boring: shows nothing\n  TestAlpha_Gone: was"), alphaArticle + ":1:1", "no such test"},
+		"an unshown test that is shown":          {in("  TestAlpha_Boring: shows nothing", "  TestAlpha_Boring: shows nothing\n  TestAlpha_Holds: was"), alphaArticle + ":1:1", "yet embedded"},
+		"a test that no article shows":           {change{sampleFile, "func TestAlpha_Boring", "func TestAlpha_New(t *testing.T) {}\n\nfunc TestAlpha_Boring"}, sampleFile + ":18:1", "TestAlpha_New is not shown"},
+		"a region that is never closed":          {change{sampleFile, "\t//docgen:end lapse\n", ""}, sampleFile + ":13:2", "lapse"},
+		"a region that no article embeds":        {change{sampleFile, "func TestAlpha_Boring(t *testing.T) {}", "func TestAlpha_Boring(t *testing.T) {\n\t//docgen:begin idle\n\tt.Log()\n\t//docgen:end idle\n}"}, sampleFile + ":19:1", "no article embeds region idle"},
+		"a topic under a heading that is gone":   {change{"articles/topics.tsv", "#step-one", "#step-two"}, "articles/topics.tsv:2:1", "no heading #step-two"},
+		"a topic shown by a test that is gone":   {change{"articles/topics.tsv", "TestAlpha_Holds", "TestAlpha_Held"}, "articles/topics.tsv:2:1", "TestAlpha_Held"},
+		"a topic shown by what is no test":       {change{"articles/topics.tsv", "samples/101-alpha/alpha_test.go#TestAlpha_Holds", "relay/relay.go#Token"}, "articles/topics.tsv:2:1", "no test"},
+		"a topic in an article that is gone":     {change{"articles/topics.tsv", "101-alpha.md", "102-beta.md"}, "articles/topics.tsv:2:1", "no article"},
+		"a topic without numbers":                {change{"articles/topics.tsv", "000.004", "some"}, "articles/topics.tsv:3:1", "000.004"},
+		"a topic with a column too few":          {change{"articles/topics.tsv", "Not here\t-\t-\t", "Not here\t-\t"}, "articles/topics.tsv:3:1", "four columns"},
+		"a topic that stands there twice":        {change{"articles/topics.tsv", "Not here", "Holding on"}, "articles/topics.tsv:3:1", "twice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			findings := load(t, apply(t, repository(), c.change)).Findings
+			require.Len(t, findings, 1, "one fault, one finding: %v", findings)
+			require.True(t, strings.HasPrefix(findings[0].String(), c.where), "%s, not at %s", findings[0], c.where)
+			require.Contains(t, findings[0].Message, c.says)
+		})
+	}
+}
+
+func TestLoad_SampleWithoutAnArticleIsAFinding(t *testing.T) {
+	files := repository()
+	files["samples/102-beta/beta.go"] = "package beta\n"
+	findings := load(t, files).Findings
+	require.Len(t, findings, 1)
+	require.Contains(t, findings[0].String(), "samples/102-beta:1:1: no article shows this sample")
+}
+
+func TestLoad_ArticleWithoutASampleIsAFinding(t *testing.T) {
+	files := repository()
+	files["articles/102-beta.md"] = "---\ntitle: B\nsummary: S.\ncategory: C\nlevel: beginner\nlearn: [b]\nconcepts: [b]\n---\n\n# B\n\n## Overview\n\nB.\n"
+	findings := load(t, files).Findings
+	require.Len(t, findings, 1)
+	require.Contains(t, findings[0].String(), "articles/102-beta.md:1:1: there is no sample samples/102-beta")
+}
+
+func TestLoad_DeletedSampleFileIsAFindingWhereverItWasNamed(t *testing.T) {
+	files := repository()
+	files["samples/101-alpha/other_test.go"] = strings.ReplaceAll(files[sampleFile], "TestAlpha", "TestOther")
+	files = apply(t, files, in("## Running the example", "[Other](../samples/101-alpha/other_test.go#TestOther_Holds \"embed\")\n\n[More](../samples/101-alpha/other_test.go#region:lapse \"embed\")\n\n## Running the example"),
+		in("  TestAlpha_Boring: shows nothing", "  TestAlpha_Boring: shows nothing\n  TestOther_Boring: shows nothing"))
+	loadClean(t, files)
+
+	gone := maps.Clone(files)
+	delete(gone, "samples/101-alpha/other_test.go")
+	findings := load(t, gone).Findings
+	require.Len(t, findings, 2, "the two embeds; what follows from them is no finding of its own")
+	for _, f := range findings {
+		require.Equal(t, alphaArticle, f.File)
+	}
+}
+
+func TestLoad_NoIndexIsAFinding(t *testing.T) {
+	files := repository()
+	delete(files, "articles/topics.tsv")
+	findings := load(t, files).Findings
+	require.Len(t, findings, 1)
+	require.Equal(t, "articles/topics.tsv", findings[0].File)
+}

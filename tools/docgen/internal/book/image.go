@@ -1,0 +1,41 @@
+package book
+
+import (
+	"path"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// resolveImages checks the images and takes them along to the site.
+func (l *loading) resolveImages(p *page) {
+	for image := range nodes[*ast.Image](p.Doc) {
+		old := string(image.Destination)
+		if strings.TrimSpace(plain(image, p.Source)) == "" {
+			p.reportAt(image, "the image %s has no text alternative; say between the brackets what it shows", old)
+		}
+		if strings.Contains(old, "://") || strings.HasPrefix(old, "//") {
+			p.reportAt(image, "the image %s comes from elsewhere; put it into the repository, since a page makes no foreign request", old)
+			continue
+		}
+		file, _, err := l.target(old)
+		if err != nil {
+			p.reportAt(image, "%v", err)
+			continue
+		}
+		content, err := l.tree.Read(file)
+		if err != nil {
+			p.reportAt(image, "the image %s does not exist in the repository", file)
+			continue
+		}
+		name := "images/" + strings.ReplaceAll(file, "/", "-")
+		if known, ok := imageTypes[path.Ext(file)]; !ok || !known {
+			p.reportAt(image, "%s is no image that a page shows; use .svg, .png, .jpg or .webp", file)
+			continue
+		}
+		l.book.Images[name] = content
+		image.Destination = []byte(name)
+	}
+}
+
+var imageTypes = map[string]bool{".svg": true, ".png": true, ".jpg": true, ".webp": true}
