@@ -2,6 +2,9 @@ GO ?= go
 TESTFLAGS ?=
 RACE_COUNT ?= 5
 SOAK ?= 3m
+BASE_URL ?= https://relay-samples.github.io/relay-go/
+REV ?= $(shell git rev-parse HEAD 2>/dev/null || echo main)
+ADDR ?= 127.0.0.1:8080
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -10,11 +13,13 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 POSTGRES = $(GO) run ./internal/pgtest/cmd/pgtest-server -install .ci/install-postgres
 WITH_POSTGRES = RELAY_REQUIRE_POSTGRES=1 $(POSTGRES) --
 
+DOCGEN = $(GO) run ./tools/docgen
+
 # The packages whose concurrency is all in memory.
 IN_MEMORY = ./relay ./relay/internal/... ./relay/memory ./relay/relaytest \
 	./samples/030-fenced-leadership-and-membership ./samples/fencing-demo
 
-.PHONY: help demo test test-short lint fmt cover race soak bench postgres
+.PHONY: help demo test test-short lint fmt docs docs-check docs-gen serve cover race soak bench postgres
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +40,19 @@ lint: ## Check the format, go vet, and staticcheck
 
 fmt: ## Format the Go files
 	gofmt -w .
+
+docs: ## Record the samples' tests and build the site into site/
+	$(DOCGEN) record -o build/results.jsonl
+	$(DOCGEN) build -o site -base-url $(BASE_URL) -rev $(REV) -tests build/results.jsonl
+
+docs-check: ## Check the articles: code, links, diagrams, commands, what is generated
+	$(DOCGEN) check
+
+docs-gen: ## Write the README's index and each sample's README from the articles
+	$(DOCGEN) gen
+
+serve: ## Show the site at ADDR (127.0.0.1:8080) while you write
+	$(DOCGEN) serve -addr $(ADDR)
 
 cover: ## Measure how much of relay/ its tests and the samples run
 	$(WITH_POSTGRES) $(GO) test -coverprofile=cover.out -coverpkg=./relay/... ./relay/... ./samples/...

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/relay-samples/relay-go/tools/docgen/internal/results"
+)
+
+// record runs the tests of all samples and keeps what go test says.
+func record(ctx context.Context, c *call) error {
+	out := c.flags.String("o", "results.jsonl", "the `file` to write to")
+	if err := c.parse(0); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(*out), 0o755); err != nil {
+		return err
+	}
+	// Into its place only when it is whole.
+	file, err := os.CreateTemp(filepath.Dir(*out), ".results-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	err = errors.Join(file.Chmod(0o644), results.Record(ctx, c.root, []string{"./samples/..."}, file, c.stderr))
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), *out)
+}
