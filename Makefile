@@ -52,7 +52,7 @@ docs-gen: ## Write the README's index and each sample's README from the articles
 	$(DOCGEN) gen
 
 serve: ## Show the site at ADDR (127.0.0.1:8080) while you write
-	$(DOCGEN) serve -addr $(ADDR)
+	$(DOCGEN) serve -addr $(ADDR) $(if $(wildcard build/results.jsonl),-tests build/results.jsonl)
 
 cover: ## Measure how much of relay/ its tests and the samples run
 	$(WITH_POSTGRES) $(GO) test -coverprofile=cover.out -coverpkg=./relay/... ./relay/... ./samples/...

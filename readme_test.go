@@ -25,11 +25,6 @@ func TestReadme_ShowsWhatTheDemoPrints(t *testing.T) {
 
 func TestReadme_NamesOnlyWhatExists(t *testing.T) {
 	readme := read(t, "README.md")
-	for _, link := range regexp.MustCompile(`\]\(([^)#]+)\)`).FindAllStringSubmatch(readme, -1) {
-		if !strings.Contains(link[1], "://") {
-			require.FileExists(t, exists(t, link[1]), link[0])
-		}
-	}
 	for _, path := range regexp.MustCompile(`\./samples/[\w./-]+`).FindAllString(readme, -1) {
 		require.FileExists(t, exists(t, path))
 	}
@@ -43,6 +38,48 @@ func TestReadme_NamesOnlyWhatExists(t *testing.T) {
 	for _, m := range found {
 		require.FileExists(t, filepath.Join(m[1], m[2]))
 	}
+}
+
+var (
+	codeBlock = regexp.MustCompile("(?ms)^```.*?^```$")
+	link      = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading   = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInSlug = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// A link of a sample's README is copied out of its article, which stands in
+// another folder.
+func TestReadmes_LinksLeadToWhatExists(t *testing.T) {
+	readmes, err := filepath.Glob("samples/*/README.md")
+	require.NoError(t, err)
+	require.NotEmpty(t, readmes)
+	for _, file := range append(readmes, "README.md") {
+		links := link.FindAllStringSubmatch(codeBlock.ReplaceAllString(read(t, file), ""), -1)
+		require.NotEmpty(t, links, file)
+		for _, found := range links {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			name, fragment, _ := strings.Cut(found[1], "#")
+			to := file
+			if name != "" {
+				to = filepath.Join(filepath.Dir(file), name)
+			}
+			require.FileExists(t, exists(t, to), "%s: %s", file, found[1])
+			if fragment != "" && filepath.Ext(to) == ".md" {
+				require.Contains(t, fragments(read(t, to)), fragment, "%s: %s", file, found[1])
+			}
+		}
+	}
+}
+
+// fragments are the names that GitHub gives to a text's headings.
+func fragments(markdown string) []string {
+	var names []string
+	for _, found := range heading.FindAllStringSubmatch(codeBlock.ReplaceAllString(markdown, ""), -1) {
+		names = append(names, strings.ReplaceAll(notInSlug.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-"))
+	}
+	return names
 }
 
 // exists returns a file that stands for path: path itself, or one in it.

@@ -150,5 +150,5 @@
 // distributed locking" (2016). Leases: Gray and Cheriton, "Leases: an efficient
 // fault-tolerant mechanism for distributed file cache consistency" (1989).
 // Consistent hashing: Karger et al. (1997). Rendezvous hashing: Thaler and
-// Ravishankar (1998).
+// Ravishankar (1996).
 package relay

@@ -30,6 +30,10 @@ const (
 // Its release wakes nobody; whoever waits with Acquire finds out at its next
 // try. It works through a pooler in transaction mode. The connection's
 // client_encoding does not matter: a key travels.
+//
+// From REPEATABLE READ on, a transaction sees the data as of its first
+// statement, which can be older than the lock, and not what the last holder has
+// committed. So a record that something is done needs a unique key as well.
 func TryLockTx(ctx context.Context, tx pgx.Tx, name string) (bool, error) {
 	return lockTx(ctx, tx, name, tryLockTxSQL)
 }
@@ -37,6 +41,7 @@ func TryLockTx(ctx context.Context, tx pgx.Tx, name string) (bool, error) {
 // LockTx is TryLockTx that waits. It waits inside the server, in the order in
 // which the transactions came and seen by the deadlock detector, and holds a
 // snapshot meanwhile: CREATE INDEX CONCURRENTLY, among others, waits for it.
+// From REPEATABLE READ on that snapshot stays, and is older than the lock.
 // When ctx ends first pgx closes the connection, and nothing is held.
 func LockTx(ctx context.Context, tx pgx.Tx, name string) error {
 	_, err := lockTx(ctx, tx, name, lockTxSQL)

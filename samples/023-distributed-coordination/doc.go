@@ -14,7 +14,7 @@
 //	transaction_lock_test.go  transaction locks, and a job that runs once; PostgreSQL
 //	handover_test.go          partitions change hands; no database
 //	two_processes_test.go     why a mutex is not enough; PostgreSQL
-//	two_leaders_test.go       what a network fault does to a lock; PostgreSQL
+//	two_leaders_test.go       two leaders at once, after a connection broke; PostgreSQL
 //
 // fake_lock_test.go and coordination_fixture_test.go set them up;
 // exercise_test.go solves the article's exercise. Tests that need PostgreSQL

@@ -1,6 +1,7 @@
 package coordination_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -9,48 +10,85 @@ import (
 	"github.com/relay-samples/relay-go/relay/postgres"
 )
 
+// exports is the table of the records: a night has one row, or none.
+const exports = `create table exports (night date primary key)`
+
 // exportOnce exports a night inside the caller's unit of work, unless another
 // transaction is at it or one has done it. The lock, the work and the record
 // that it is done live and die together.
-func exportOnce(t *testing.T, tx pgx.Tx, night string) (exported bool) {
-	t.Helper()
-	locked, err := postgres.TryLockTx(t.Context(), tx, export)
-	require.NoError(t, err)
-	if !locked {
-		return false
+func exportOnce(ctx context.Context, tx pgx.Tx, night string) (exported bool, err error) {
+	locked, err := postgres.TryLockTx(ctx, tx, export)
+	if err != nil || !locked {
+		return false, err
 	}
 	var done bool
-	require.NoError(t, tx.QueryRow(t.Context(), `select exists (select from exports where night = $1::date)`, night).Scan(&done))
-	if done {
-		return false
+	err = tx.QueryRow(ctx, `select exists (select from exports where night = $1::date)`, night).Scan(&done)
+	if err != nil || done {
+		return false, err
 	}
-	_, err = tx.Exec(t.Context(), `insert into exports values ($1::date)`, night)
-	require.NoError(t, err)
-	return true
+	_, err = tx.Exec(ctx, `insert into exports values ($1::date)`, night)
+	return err == nil, err
 }
 
 func TestTransactionLock_RunsOnceWithARecordInTheSameUnitOfWork(t *testing.T) {
 	db := newDatabase(t)
-	db.execute(t, `create table exports (night date)`)
+	db.execute(t, exports)
+	a, b, later := db.begin(t), db.begin(t), db.begin(t)
 
-	a, b := db.begin(t), db.begin(t)
-	require.True(t, exportOnce(t, a, "2026-03-01"))
-	require.False(t, exportOnce(t, b, "2026-03-01"), "while a's transaction is open, b is refused and skips")
+	exported, err := exportOnce(t.Context(), a, "2026-03-01")
+	require.NoError(t, err)
+	require.True(t, exported)
+	exported, err = exportOnce(t.Context(), b, "2026-03-01")
+	require.NoError(t, err)
+	require.False(t, exported, "while a's transaction is open, b is refused and skips")
 	require.NoError(t, a.Commit(t.Context()))
 
-	require.False(t, exportOnce(t, db.begin(t), "2026-03-01"), "later the record says that it is done")
+	exported, err = exportOnce(t.Context(), later, "2026-03-01")
+	require.NoError(t, err)
+	require.False(t, exported, "later the record says that it is done")
 	require.Equal(t, 1, db.count(t, "exports"))
 }
 
 func TestTransactionLock_RollbackLeavesTheJobToTheNext(t *testing.T) {
 	db := newDatabase(t)
-	db.execute(t, `create table exports (night date)`)
-
+	db.execute(t, exports)
 	a, b := db.begin(t), db.begin(t)
-	require.True(t, exportOnce(t, a, "2026-03-01"))
+
+	exported, err := exportOnce(t.Context(), a, "2026-03-01")
+	require.NoError(t, err)
+	require.True(t, exported)
 	require.NoError(t, a.Rollback(t.Context())) // a crash does the same
 
-	require.True(t, exportOnce(t, b, "2026-03-01"), "lock, work and record went together, so the next one does it")
+	exported, err = exportOnce(t.Context(), b, "2026-03-01")
+	require.NoError(t, err)
+	require.True(t, exported, "lock, work and record went together, so the next one does it")
+}
+
+// At REPEATABLE READ a transaction sees what was committed before its first
+// statement, and nothing later: the lock is free, and the record is not seen.
+func TestTransactionLock_UnderAnOldSnapshotOnlyAUniqueKeyRefusesTheSecondRun(t *testing.T) {
+	for table, twice := range map[string]bool{
+		exports:                             false,
+		`create table exports (night date)`: true, // the twin, without a key
+	} {
+		db := newDatabase(t)
+		db.execute(t, table)
+		a, b := db.begin(t), db.begin(t)
+		_, err := b.Exec(t.Context(), `set transaction isolation level repeatable read`)
+		require.NoError(t, err)
+		_, err = b.Exec(t.Context(), `select from exports`) // b's snapshot is of now
+		require.NoError(t, err)
+
+		_, err = exportOnce(t.Context(), a, "2026-03-01")
+		require.NoError(t, err)
+		require.NoError(t, a.Commit(t.Context()))
+
+		exported, err := exportOnce(t.Context(), b, "2026-03-01")
+		require.Equal(t, twice, exported, table)
+		if !twice {
+			require.ErrorContains(t, err, "duplicate key", "the key does not ask what b can see")
+		}
+	}
 }
 
 // The twin: the same lock around a job that leaves no record.

@@ -33,8 +33,9 @@ func TestTwoLeaders_OverlapAfterAPartitionAndIdempotentWorkSurvivesIt(t *testing
 	t.Cleanup(func() { _ = lockerA.Close(context.Background()) })
 	a := hold(t, lockerA, "leader:statements")
 
-	// The network fails. The server sees the end of A's session and frees the
-	// lock; A hears nothing, and will not until its next ping goes unanswered.
+	// A's connection breaks at the server's end alone. The server frees the
+	// lock; A hears nothing, and believes until T − m after its last answered
+	// ping.
 	cable.cut()
 	b, err := db.newLocker(t).Acquire(t.Context(), "leader:statements")
 	require.NoError(t, err, "instance B is elected")

@@ -65,6 +65,34 @@ func TestElection_UnansweredLeaderTriesToRenewWhileThereIsTime(t *testing.T) {
 	})
 }
 
+func TestElection_OutageOfFifteenSecondsIsSurvivedEvenRightBeforeARenewal(t *testing.T) {
+	for outage, survived := range map[time.Duration]bool{
+		15 * time.Second:         true,
+		15100 * time.Millisecond: false, // the last of the four tries was sent 0.05 s too early
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			renewals := make(chan struct{}, 100)
+			a := newInstance(t, "node-a", memory.NewLeaseStore(nil), observed(func(e relay.Event) {
+				if e.Kind == relay.EventRenewed {
+					renewals <- struct{}{}
+				}
+			}))
+			running, stop := context.WithTimeout(t.Context(), time.Hour)
+			_ = a.Run(running, role, func(_ context.Context, term relay.Term) error {
+				defer stop()
+				<-renewals
+				time.Sleep(9950 * time.Millisecond) // the next one is due in 0.05 s
+				a.link.cut.Store(true)
+				time.Sleep(outage)
+				a.link.cut.Store(false)
+				time.Sleep(time.Minute)
+				require.Equal(t, survived, term.Valid(), "after an outage of %v", outage)
+				return nil
+			})
+		})
+	}
+}
+
 func TestElection_TermIsOverWhenTrustHasRunOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := memory.NewLeaseStore(nil)

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ func TestRelayLease_RenewalLeavesTheWriteInFlightAlone(t *testing.T) {
 	pool := newDocuments(t)
 	leases, err := postgres.NewLeaseStore(pool.Config(), postgres.LeaseStoreConfig{})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, leases.Close(t.Context())) })
+	t.Cleanup(func() { require.NoError(t, leases.Close(context.Background())) })
 	var fence relay.Fence
 
 	inFlight, err := leases.TryAcquireOrRenew(t.Context(), "writer", "A", 30*time.Second)

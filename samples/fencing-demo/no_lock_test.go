@@ -91,6 +91,28 @@ func TestSkipLocked_WithoutALockTwoWorkersTakeOneJob(t *testing.T) {
 	require.Equal(t, a, b)
 }
 
+func TestRowLock_KeepsOthersOutFromTheReadToTheWrite(t *testing.T) {
+	for read, alone := range map[string]bool{
+		`select balance from accounts for update nowait`: true, // without NOWAIT, B waits for A's commit
+		`select balance from accounts`:                   false,
+	} {
+		pool := newTable(t, `create table accounts (balance int); insert into accounts values (100)`)
+		require.NoError(t, pgx.BeginFunc(t.Context(), pool, func(a pgx.Tx) error {
+			_, err := a.Exec(t.Context(), read)
+			require.NoError(t, err)
+
+			_, err = pool.Exec(t.Context(), read) // B's
+			if alone {
+				require.ErrorContains(t, err, "55P03", "lock_not_available: A is between its read and its write")
+			} else {
+				require.NoError(t, err, "B has read 100 too, and one of their writes will be lost")
+			}
+			_, err = a.Exec(t.Context(), `update accounts set balance = 90`)
+			return err
+		}))
+	}
+}
+
 // takeTwice has two workers take a job, both before the first one is done.
 func takeTwice(t *testing.T, take string) (a, b int) {
 	t.Helper()

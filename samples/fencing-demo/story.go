@@ -14,11 +14,11 @@ const (
 	role  = "writer"
 	ttl   = 30 * time.Second
 	pause = 40 * time.Second // longer than the lease, and A does not notice it
-
-	// The story begins at token 33, as in Kleppmann's article: as if the lock
-	// had been granted 32 times before.
-	tokensBefore relay.Token = 32
 )
+
+// The story begins at token 33, as in Kleppmann's article: as if the lock had
+// been granted 32 times before.
+const tokensBefore relay.Token = 32
 
 // story is one lock service and the clock that it reads.
 type story struct {

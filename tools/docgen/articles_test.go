@@ -47,7 +47,11 @@ func TestArticles_ExercisesBreakTheTestsThatTheySay(t *testing.T) {
 	takesLong(t)
 	p, b := repository(t)
 	require.NotEmpty(t, b.Breaks)
-	require.Empty(t, prove.Breaks(t.Context(), p.root, p.tree, b.Breaks))
+	findings, untried := prove.Breaks(t.Context(), p.root, p.tree, b.Breaks)
+	require.Empty(t, findings)
+	if len(untried) > 0 {
+		t.Skip(untried)
+	}
 }
 
 // What every article has, whatever it is about.

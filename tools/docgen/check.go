@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/relay-samples/relay-go/tools/docgen/internal/finding"
@@ -26,16 +25,13 @@ func check(ctx context.Context, c *call) error {
 	}
 	defer p.tree.Close()
 	found := append(b.Findings, readme.Check(b, p.tree)...)
+	found = append(found, prove.Fit(p.tree, b.Breaks)...)
 	found = append(found, prove.Commands(ctx, p.root, b.Commands)...)
-	if err := c.print(finding.Sort(found)); err != nil {
-		return err
-	}
-	fmt.Fprintf(c.stdout, "%d articles, nothing found\n", len(b.Articles))
-	return nil
+	return errors.Join(c.print(finding.Sort(found)), ctx.Err())
 }
 
 // gen writes what is generated from the articles into the repository.
-func gen(ctx context.Context, c *call) error {
+func gen(ctx context.Context, c *call) (err error) {
 	if err := c.parse(0); err != nil {
 		return err
 	}
@@ -44,15 +40,21 @@ func gen(ctx context.Context, c *call) error {
 		return err
 	}
 	defer p.tree.Close()
-	if err := c.print(b.Findings); err != nil {
+	if err := c.printInstead(b.Findings); err != nil {
 		return err
 	}
-	files, err := readme.Files(b, p.tree)
+	files, found := readme.Files(b, p.tree)
+	if err := c.printInstead(found); err != nil {
+		return err
+	}
+	// Through os.Root: no symbolic link leads a write out of the repository.
+	root, err := os.OpenRoot(p.root)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, root.Close()) }()
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if err := os.WriteFile(filepath.Join(p.root, filepath.FromSlash(name)), files[name], 0o644); err != nil {
+		if err := root.WriteFile(name, files[name], 0o644); err != nil {
 			return err
 		}
 	}

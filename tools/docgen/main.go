@@ -8,7 +8,8 @@
 //	docgen record -o results.jsonl           runs the samples' tests, keeps what they say
 //	docgen new    107-slug                   begins an article and its sample
 //
-// It exits with 0 when all is well, 1 with findings, 2 when it is called wrongly.
+// It exits with 0 when all is well, 1 with findings or when it is interrupted, 2
+// when it is called wrongly.
 // A finding is one line, file:line:col: what is wrong and the mend. There are no
 // warnings.
 package main
@@ -21,6 +22,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -69,28 +71,38 @@ var (
 
 // run returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	if len(args) > 0 {
-		for _, v := range verbs {
-			if v.name == args[0] {
-				return v.call(ctx, args[1:], stdout, stderr)
-			}
-		}
-		fmt.Fprintf(stderr, "docgen: there is no verb %q\n", args[0])
+	if len(args) == 0 {
+		usage(stderr)
+		return misused
 	}
 	for _, v := range verbs {
-		fmt.Fprintf(stderr, "docgen %s %s\n", v.name, v.usage)
+		if v.name == args[0] {
+			return v.call(ctx, args[1:], stdout, stderr)
+		}
 	}
-	if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help" || args[0] == "help") {
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		usage(stdout)
 		return fine
 	}
+	fmt.Fprintf(stderr, "docgen: there is no verb %q\n", args[0])
+	usage(stderr)
 	return misused
 }
+
+func usage(w io.Writer) {
+	for _, v := range verbs {
+		fmt.Fprintln(w, v)
+	}
+}
+
+func (v verb) String() string { return strings.TrimSpace("docgen " + v.name + " " + v.usage) }
 
 func (v verb) call(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("docgen "+v.name, flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {
-		fmt.Fprintf(stderr, "docgen %s %s\n", v.name, v.usage)
+		fmt.Fprintln(stderr, v)
 		flags.PrintDefaults()
 	}
 	c := &call{flags: flags, args: args, stdout: stdout, stderr: stderr}
@@ -101,6 +113,9 @@ func (v verb) call(ctx context.Context, args []string, stdout, stderr io.Writer)
 	case errors.Is(err, errUsage):
 		return misused
 	case errors.Is(err, errFindings):
+		return findings
+	case ctx.Err() != nil:
+		fmt.Fprintf(stderr, "docgen %s: interrupted\n", v.name)
 		return findings
 	default:
 		fmt.Fprintf(stderr, "docgen %s: %v\n", v.name, err)
@@ -125,6 +140,9 @@ func (c *call) parse(arguments int) error {
 			return c.misuse("%v", err)
 		}
 		c.root = root
+	}
+	if info, err := os.Stat(c.root); err != nil || !info.IsDir() {
+		return c.misuse("-root %s is no folder", c.root)
 	}
 	return nil
 }

@@ -1,17 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"io"
 	"io/fs"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -47,21 +45,38 @@ func edit(t *testing.T, root, name, old, with string) {
 
 const (
 	article = "articles/107-rate-limits.md"
-	theTest = "samples/107-rate-limits/rate_limits_test.go"
+	summary = "How many a second."
+	theTest = "samples/107-rate-limits/ratelimits_test.go"
 )
 
-// newRepository is what docgen new leaves, with its test made to pass.
-func newRepository(t *testing.T) string {
+// emptyRepository is one without a sample.
+func emptyRepository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	put(t, root, "go.mod", "module example.com/small\n\ngo 1.26\n")
 	put(t, root, "README.md", "# Small\n\n## The samples\n\n<!-- docgen:begin samples -->\n<!-- docgen:end samples -->\n\nMore.\n")
 	put(t, root, "relay/relay.go", "package relay\n")
-	put(t, root, "articles/topics.tsv", "topic\tarticle#heading\ttest\tcovers\nLimits\t107-rate-limits.md#overview\t"+theTest+"#TestRate_SaysWhatItGuarantees\t001.134\n")
+	put(t, root, "articles/topics.tsv", "topic\tarticle#heading\ttest\tcovers\n")
+	return root
+}
+
+var emptySection = regexp.MustCompile(`(?m)^(## .*)\n\n?(^## |\z)`)
+
+// newRepository has what docgen new leaves, written to the end.
+func newRepository(t *testing.T) string {
+	t.Helper()
+	root := emptyRepository(t)
 	code, stdout, stderr := docgen(t, root, "new", "107-rate-limits")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, article)
 	edit(t, root, theTest, `t.Fatal("show what the sample guarantees, and its twin: what happens without it")`, `t.Log("at most ten a second")`)
+	edit(t, root, article, `summary: ""`, "summary: "+summary)
+	edit(t, root, article, "learn: []", "learn: [keep to a limit]")
+	edit(t, root, article, "concepts: []", "concepts: [limits]")
+	for text := get(t, root, article); emptySection.MatchString(text); text = get(t, root, article) {
+		put(t, root, article, emptySection.ReplaceAllString(text, "$1\n\nWritten.\n\n$2"))
+	}
+	edit(t, root, "articles/topics.tsv", "covers\n", "covers\nLimits\t107-rate-limits.md#overview\t"+theTest+"#TestRate_SaysWhatItGuarantees\t001.134\n")
 	code, stdout, stderr = docgen(t, root, "gen")
 	require.Zero(t, code, stdout+stderr)
 	return root
@@ -85,20 +100,6 @@ func files(t *testing.T, dir string) map[string]string {
 		return err
 	}))
 	return found
-}
-
-func TestNew_WhatItWritesIsInOrderButForItsTest(t *testing.T) {
-	root := newRepository(t)
-	code, stdout, stderr := docgen(t, root, "check")
-	require.Zero(t, code, stdout+stderr)
-
-	code, _, stderr = docgen(t, root, "new", "107-rate-limits")
-	require.Equal(t, 1, code)
-	require.Contains(t, stderr, "exists; nothing was written")
-
-	code, _, stderr = docgen(t, root, "new", "Rate Limits")
-	require.Equal(t, 2, code)
-	require.Contains(t, stderr, "107-rate-limits", "it says what a name looks like")
 }
 
 func TestBuild_TwiceGivesTheSameBytes(t *testing.T) {
@@ -133,7 +134,24 @@ func TestBuild_WithFindingsWritesNothing(t *testing.T) {
 	out, code, said := buildSite(t, root)
 	require.Equal(t, 1, code)
 	require.Regexp(t, `(?m)^articles/107-rate-limits\.md:\d+:1: .*TestRate_SaysIt`, said, "the place, and what there is")
+	require.Contains(t, said, "nothing was written")
 	require.NoDirExists(t, out)
+}
+
+func TestBuild_CountsItsArticlesItsFilesAndTheTests(t *testing.T) {
+	root := newRepository(t)
+	out, code, said := buildSite(t, root)
+	require.Zero(t, code)
+	require.Regexp(t, `^1 article, \d+ files in `+regexp.QuoteMeta(out)+`\n$`, said, "nothing was recorded")
+
+	edit(t, root, theTest, "func TestRate", "func TestSkips(t *testing.T) { t.Skip() }\n\nfunc TestFails(t *testing.T) { t.Fail() }\n\nfunc TestRate")
+	edit(t, root, article, "concepts:", "unshown:\n  TestSkips: is skipped\n  TestFails: fails\nconcepts:")
+	recorded := filepath.Join(t.TempDir(), "results.jsonl")
+	code, _, stderr := docgen(t, root, "record", "-o", recorded)
+	require.Zero(t, code, stderr)
+	_, code, said = buildSite(t, root, "-tests", recorded)
+	require.Zero(t, code)
+	require.Regexp(t, `; tests: 1 passed, 1 skipped, 1 failed\n$`, said)
 }
 
 func TestCheck_WritesNothing(t *testing.T) {
@@ -146,14 +164,14 @@ func TestCheck_WritesNothing(t *testing.T) {
 
 func TestCheck_GeneratedFileThatIsNotUpToDateIsAFinding(t *testing.T) {
 	root := newRepository(t)
-	edit(t, root, article, "What a reader gets from this page, in one sentence.", "How to keep to a limit.")
+	edit(t, root, article, summary, "How to keep to a limit.")
 	code, stdout, _ := docgen(t, root, "check")
 	require.Equal(t, 1, code)
 	require.Contains(t, stdout, "README.md:8:1: this is not what the articles say now; run make docs-gen")
 
 	code, stdout, stderr := docgen(t, root, "gen")
 	require.Zero(t, code, stdout+stderr)
-	require.Contains(t, get(t, root, "README.md"), "how to keep to a limit.")
+	require.Contains(t, get(t, root, "README.md"), "How to keep to a limit.")
 	after := files(t, root)
 	code, _, _ = docgen(t, root, "gen")
 	require.Zero(t, code)
@@ -162,117 +180,69 @@ func TestCheck_GeneratedFileThatIsNotUpToDateIsAFinding(t *testing.T) {
 	require.Zero(t, code, stdout)
 }
 
+func TestGen_WithFindingsWritesNothing(t *testing.T) {
+	root := newRepository(t)
+	edit(t, root, article, summary, "")
+	before := files(t, root)
+	code, stdout, stderr := docgen(t, root, "gen")
+	require.Equal(t, 1, code)
+	require.Contains(t, stdout, "summary is missing")
+	require.Equal(t, "nothing was written\n", stderr)
+
+	edit(t, root, article, `summary: `, "summary: "+summary)
+	edit(t, root, article, "The problem, in two", "[The problem][p], in two")
+	edit(t, root, article, "## Testing", "## Testing\n\n[p]: https://example.org/")
+	before[string(filepath.Separator)+article] = get(t, root, article)
+	code, stdout, stderr = docgen(t, root, "gen")
+	require.Equal(t, 1, code)
+	require.Contains(t, stdout, "has no references", "what stands in the way of a README alone")
+	require.Equal(t, "nothing was written\n", stderr)
+	require.Equal(t, before, files(t, root))
+}
+
+func TestGen_WritesThroughNoLinkOutOfTheRepository(t *testing.T) {
+	root, outside := newRepository(t), t.TempDir()
+	put(t, outside, "mine.md", "mine")
+	sampleReadme := filepath.Join(root, "samples/107-rate-limits/README.md")
+	require.NoError(t, os.Remove(sampleReadme))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "mine.md"), sampleReadme))
+	code, _, stderr := docgen(t, root, "gen")
+	require.Equal(t, 1, code)
+	require.Contains(t, stderr, "samples/107-rate-limits/README.md")
+	require.Equal(t, map[string]string{string(filepath.Separator) + "mine.md": "mine"}, files(t, outside))
+}
+
+func TestCheck_PatchThatDoesNotFitIsAFinding(t *testing.T) {
+	root := newRepository(t)
+	edit(t, root, article, "## Testing", "```diff breaks=TestRate_SaysWhatItGuarantees\n--- a/relay/relay.go\n+++ b/relay/relay.go\n@@ -1 +1 @@\n-package gone\n+package broken\n```\n\n## Testing")
+	code, stdout, _ := docgen(t, root, "check")
+	require.Equal(t, 1, code)
+	require.Contains(t, stdout, "the patch does not fit relay/relay.go any more: the lines of hunk 1 (@@ -1,1 +1,1 @@)")
+}
+
+func TestCheck_InterruptedSaysSoAndFindsNothing(t *testing.T) {
+	root := newRepository(t)
+	edit(t, root, article, "## Testing", "```sh run\ntouch started; sleep 100\n```\n\n## Testing")
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(filepath.Join(root, "started")); err == nil {
+				interrupt()
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, 1, run(ctx, []string{"check", "-root", root}, &stdout, &stderr))
+	interrupt()
+	require.Empty(t, stdout.String())
+	require.Equal(t, "docgen check: interrupted\n", stderr.String())
+}
+
 func TestCheck_CommandThatPrintsSomethingElseIsAFinding(t *testing.T) {
 	root := newRepository(t)
 	edit(t, root, article, "## Testing", "```sh run\necho ten\n```\n\n```text output=run\neleven\n```\n\n## Testing")
 	code, stdout, _ := docgen(t, root, "check")
 	require.Equal(t, 1, code)
 	require.Contains(t, stdout, "the command prints something else:\nten\n")
-}
-
-func TestRecord_ResultsAreShownAndStaleOnesAreFindings(t *testing.T) {
-	root := newRepository(t)
-	recorded := filepath.Join(t.TempDir(), "build", "results.jsonl")
-	code, _, stderr := docgen(t, root, "record", "-o", recorded)
-	require.Zero(t, code, stderr)
-
-	out, code, said := buildSite(t, root, "-tests", recorded)
-	require.Zero(t, code, said)
-	require.Contains(t, get(t, out, "107-rate-limits.md"), "passed")
-	require.Contains(t, get(t, out, "107-rate-limits.html"), "at most ten a second", "what the test printed")
-
-	unrecorded, code, said := buildSite(t, root)
-	require.Zero(t, code, said)
-	require.Contains(t, get(t, unrecorded, "107-rate-limits.md"), "not run")
-
-	edit(t, root, theTest, "at most ten", "at most nine")
-	_, code, said = buildSite(t, root, "-tests", recorded)
-	require.Equal(t, 1, code)
-	require.Regexp(t, `results\.jsonl:\d+:1: the results of samples/107-rate-limits were recorded from other sources`, said)
-
-	_, code, said = buildSite(t, root, "-tests", recorded+"x")
-	require.Equal(t, 1, code)
-	require.Contains(t, said, "docgen record")
-}
-
-func TestRun_WrongUsageExitsWith2AndSaysWhat(t *testing.T) {
-	root := newRepository(t)
-	for says, args := range map[string][]string{
-		"no verb":        {"publish"},
-		"docgen build":   {},
-		"-base-url":      {"build", "-root", root, "-rev", "abc"},
-		"-rev":           {"build", "-root", root, "-base-url", "https://example.org/"},
-		"not defined":    {"check", "-fast"},
-		"takes 0":        {"check", "-root", root, "now"},
-		"takes 1":        {"new", "-root", root},
-		"example.org/re": {"build", "-root", root, "-base-url", "example.org", "-rev", "abc"},
-	} {
-		var out, err bytes.Buffer
-		require.Equal(t, 2, run(t.Context(), args, &out, &err), "%v", args)
-		require.Contains(t, err.String(), says)
-	}
-	var out, err bytes.Buffer
-	require.Zero(t, run(t.Context(), []string{"check", "-h"}, &out, &err))
-}
-
-// A page is served, built anew when its article changes, and told to reload;
-// while something is wrong it shows what.
-func TestServe_RebuildsOnChangeAndReloadsThePage(t *testing.T) {
-	root := newRepository(t)
-	ctx, stop := context.WithCancel(t.Context())
-	output, input := io.Pipe()
-	ended := make(chan int, 1)
-	go func() {
-		ended <- run(ctx, []string{"serve", "-root", root, "-addr", "127.0.0.1:0"}, input, input)
-		_ = input.Close()
-	}()
-	lines := bufio.NewScanner(output)
-	next := func(pattern string) string {
-		for lines.Scan() {
-			if m := regexp.MustCompile(pattern).FindString(lines.Text()); m != "" {
-				return m
-			}
-		}
-		require.FailNow(t, "docgen serve never said "+pattern)
-		return ""
-	}
-	base := next(`http://\S+/`)
-	fetch := func(path string) (int, string) {
-		response, err := http.Get(base + path)
-		require.NoError(t, err)
-		defer response.Body.Close()
-		content, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		return response.StatusCode, string(content)
-	}
-	status, page := fetch("107-rate-limits.html")
-	require.Equal(t, http.StatusOK, status)
-	require.Contains(t, page, "Rate limits")
-	status, _ = fetch("nothing.html")
-	require.Equal(t, http.StatusNotFound, status)
-
-	events, err := http.Get(base + "_live")
-	require.NoError(t, err)
-	defer events.Body.Close()
-	news := bufio.NewScanner(events.Body)
-	require.True(t, news.Scan(), "it listens")
-
-	edit(t, root, article, "The problem, in two to four sentences that stand alone.", "See `relay.Nothing`.")
-	next("relay.Nothing is no exported name")
-	status, page = fetch("107-rate-limits.html")
-	require.Equal(t, http.StatusInternalServerError, status)
-	require.Contains(t, page, "relay.Nothing is no exported name", "the page says what is wrong")
-	for news.Text() != "data: built" {
-		require.True(t, news.Scan(), "the page that was open is told")
-	}
-
-	edit(t, root, article, "See `relay.Nothing`.", "Ten a second.")
-	next("built in")
-	status, page = fetch("107-rate-limits.html")
-	require.Equal(t, http.StatusOK, status)
-	require.Contains(t, page, "Ten a second.")
-
-	stop()
-	go func() { _, _ = io.Copy(io.Discard, output) }()
-	require.Zero(t, <-ended)
 }

@@ -24,6 +24,7 @@ type project struct {
 	tree    *source.Tree
 	loader  *book.Loader
 	options book.Options
+	loaded  fs.FileInfo // the results' file, as it was when it was read
 }
 
 // findRoot goes up to the folder with the articles.
@@ -70,20 +71,41 @@ func open(ctx context.Context, root, rev, resultsFile string) (*project, error) 
 		Module: string(module[1]), Repo: "https://" + string(module[1]), Rev: rev, From: resultsFile,
 	}}
 	p.options.Updated = p.dates(ctx)
-	if p.options.Results, err = load(resultsFile); err != nil {
+	switch err := p.reload(); {
+	case err != nil:
 		return nil, errors.Join(err, tree.Close())
+	case p.options.Results == nil && resultsFile != "":
+		return nil, errors.Join(fmt.Errorf("there are no results at %s; docgen record -o %s records them", resultsFile, resultsFile), tree.Close())
 	}
 	return p, nil
 }
 
+// reload reads the results unless their file is the one that was read before. A
+// file that is gone is one in which nothing is recorded.
+func (p *project) reload() error {
+	if p.options.From == "" {
+		return nil
+	}
+	info, err := os.Stat(p.options.From)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p.options.Results, p.loaded = nil, nil
+		return nil
+	case err != nil:
+		return err
+	case p.loaded != nil && os.SameFile(info, p.loaded) && info.ModTime().Equal(p.loaded.ModTime()) && info.Size() == p.loaded.Size():
+		return nil
+	}
+	set, err := load(p.options.From)
+	if err != nil {
+		return err
+	}
+	p.options.Results, p.loaded = set, info
+	return nil
+}
+
 func load(resultsFile string) (*results.Set, error) {
-	if resultsFile == "" {
-		return nil, nil
-	}
 	file, err := os.Open(resultsFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("there are no results at %s; docgen record -o %s records them", resultsFile, resultsFile)
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -152,4 +174,13 @@ func (c *call) print(findings []finding.Finding) error {
 		return errFindings
 	}
 	return nil
+}
+
+// printInstead is print of a verb that writes files, which it doesn't then.
+func (c *call) printInstead(findings []finding.Finding) error {
+	err := c.print(findings)
+	if err != nil {
+		fmt.Fprintln(c.stderr, "nothing was written")
+	}
+	return err
 }

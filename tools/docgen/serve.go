@@ -25,6 +25,9 @@ func serve(ctx context.Context, c *call) error {
 	if err := c.parse(0); err != nil {
 		return err
 	}
+	if err := checkAddress(*addr); err != nil {
+		return c.misuse("%v", err)
+	}
 	p, err := open(ctx, c.root, "main", *tests)
 	if err != nil {
 		return err
@@ -35,9 +38,12 @@ func serve(ctx context.Context, c *call) error {
 		return err
 	}
 	base := &url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/"}
+	p.options.DropStale = true // what is being written is not recorded yet
 	live := newLive(p, site.New(site.Options{BaseURL: base, Rev: "main", Repo: p.options.Repo, Live: true}), c)
 	live.rebuild()
-	watching, err := watch(p.root, live.rebuild)
+	watching, err := watch(p.root, p.options.From, live.rebuild, func(err error) {
+		fmt.Fprintf(c.stderr, "docgen serve: some changes may not be seen: %v\n", err)
+	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -48,6 +54,17 @@ func serve(ctx context.Context, c *call) error {
 	defer stop()
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return err
+	}
+	return nil
+}
+
+func checkAddress(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
+		return fmt.Errorf("-addr %q is no address to listen on, such as 127.0.0.1:8080: %w", addr, err)
 	}
 	return nil
 }
@@ -96,12 +113,15 @@ func (l *live) rebuild() {
 }
 
 func (l *live) build() (map[string][]byte, []finding.Finding, error) {
-	b, err := l.project.loader.Load(l.project.options)
-	if err != nil || len(b.Findings) > 0 {
-		if err == nil {
-			return nil, b.Findings, nil
-		}
+	if err := l.project.reload(); err != nil {
 		return nil, nil, err
+	}
+	b, err := l.project.loader.Load(l.project.options)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(b.Findings) > 0 {
+		return nil, b.Findings, nil
 	}
 	files, err := l.builder.Build(b)
 	return files, nil, err

@@ -33,7 +33,7 @@ func build(t *testing.T) string {
 
 func startInstance(t *testing.T, program, database, name string) *instance {
 	t.Helper()
-	cmd := exec.Command(program, "-database", database, "-name", name, "-ttl", "1s")
+	cmd := exec.Command(program, "-database", database, "-role", t.Name(), "-name", name, "-ttl", "1s")
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	cmd.Stderr = os.Stderr
@@ -80,6 +80,7 @@ func (i *instance) signal(t *testing.T, s syscall.Signal) {
 }
 
 func TestLeader_NextInstanceTakesOver(t *testing.T) {
+	database := pgtest.DSN(t) // for all: each has a role of its own
 	program := build(t)
 	for name, takeAway := range map[string]func(*testing.T, *instance){
 		"after a clean stop": func(t *testing.T, leader *instance) {
@@ -92,7 +93,6 @@ func TestLeader_NextInstanceTakesOver(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			database := pgtest.DSN(t)
 			a := startInstance(t, program, database, "node-a")
 			a.await(t, "LEADS with token 1")
 			b := startInstance(t, program, database, "node-b")

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	alertLine = regexp.MustCompile(`^\[!(\w+)\]\s*$`)
+	alertLine = regexp.MustCompile(`^\[!([A-Za-z]+)\][ \t]*(.*?)\s*$`)
 	alerts    = []string{"note", "tip", "important", "warning", "caution"}
 )
 
@@ -24,6 +24,14 @@ func (p *page) resolveAlerts() {
 		line := first.Lines().At(0)
 		m := alertLine.FindSubmatch(line.Value(p.Source))
 		if m == nil {
+			continue
+		}
+		if len(m[2]) > 0 {
+			p.reportAt(quote, "[!%s] has words behind it; give the mark a line of its own", m[1])
+			continue
+		}
+		if quote.Parent() != p.Doc {
+			p.reportAt(quote, "[!%s] is within a list or a quotation, where GitHub shows no alert; put it at the top level", m[1])
 			continue
 		}
 		label := strings.ToLower(string(m[1]))

@@ -1,10 +1,12 @@
 package book
 
 import (
+	"path"
 	"regexp"
 	"strings"
 
 	"github.com/relay-samples/relay-go/tools/docgen/internal/results"
+	"github.com/relay-samples/relay-go/tools/docgen/internal/source"
 )
 
 // Command is a sh run block.
@@ -21,7 +23,6 @@ type Output struct {
 	Line, Col int
 	Test      string // nothing for a command's
 	Text      string
-	found     bool
 }
 
 // Break is a patch that makes a test fail.
@@ -35,9 +36,11 @@ type Break struct {
 
 var (
 	runsTests  = regexp.MustCompile(`\bgo test\b|\bmake (?:test|test-short|race|cover|soak|bench)\b`)
-	runFlag    = regexp.MustCompile(`-run[ =]'?([^'\s]+)'?`)
-	packageArg = regexp.MustCompile(`\./(samples|relay|tools|internal)(/[\w./-]*)?`)
-	makeTarget = regexp.MustCompile(`\bmake ([a-z][a-z-]*)`)
+	runFlag    = regexp.MustCompile(`\s-(?:test\.)?run[ =](?:'([^']*)'|"([^"]*)"|(\S+))`)
+	packageArg = regexp.MustCompile(`(?:^|\s)(\./(?:[\w.-]+/)*[\w.-]*)`)
+	makeTarget = regexp.MustCompile(`(?:^|&&|;|\|)\s*make ([a-z][a-z-]*)`)
+	goesTo     = regexp.MustCompile(`(?:^|&&|;)\s*cd (\S+)`)
+	separator  = regexp.MustCompile(`&&|\|\||;|\|\s`)
 )
 
 // checkCommands looks at what a command names. Those that run the tests are not
@@ -45,9 +48,7 @@ var (
 func (l *loading) checkCommands(p *page) {
 	for _, c := range p.commands {
 		c.RunsTests = runsTests.MatchString(c.Script)
-		for i, line := range strings.Split(strings.TrimSuffix(c.Script, "\n"), "\n") {
-			l.checkCommandLine(p, c.Line+1+i, line)
-		}
+		l.checkScript(p, c.Line, c.Script)
 		if c.RunsTests && c.Output != nil {
 			l.checkTestOutput(p, c)
 		}
@@ -55,103 +56,182 @@ func (l *loading) checkCommands(p *page) {
 	for code := range nodes[*Code](p.Doc) { // commands that nobody runs
 		if code.Lang == "sh" && !code.Run {
 			line, _ := p.place(position(code))
-			for i, command := range strings.Split(strings.TrimSuffix(code.Body, "\n"), "\n") {
-				l.checkCommandLine(p, line+1+i, command)
-			}
+			l.checkScript(p, line, code.Body)
 		}
 	}
 }
 
-func (l *loading) checkCommandLine(p *page, line int, command string) {
+// checkScript looks at each line of a script, whose fence is at a line of the
+// article.
+func (l *loading) checkScript(p *page, fence int, script string) {
+	begun, folder := "", "."
+	for i, line := range strings.Split(strings.TrimSuffix(script, "\n"), "\n") {
+		if before, goesOn := strings.CutSuffix(line, "\\"); goesOn {
+			begun += before
+			continue
+		}
+		l.checkCommandLine(p, fence+1+i, folder, begun+line)
+		if m := goesTo.FindStringSubmatch(begun + line); m != nil {
+			folder = path.Join(folder, m[1])
+		}
+		begun = ""
+	}
+}
+
+func (l *loading) checkCommandLine(p *page, line int, folder, command string) {
 	if strings.HasPrefix(strings.TrimSpace(command), "$ ") {
 		p.report(line, 1, "the command begins with a prompt, which a reader would copy; take it away")
-	}
-	for _, m := range packageArg.FindAllString(command, -1) {
-		folder := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(m, "./"), "..."), "/")
-		if _, err := l.tree.Stat(folder); err != nil {
-			p.report(line, 1, "%s does not exist in the repository", m)
-			return
-		}
 	}
 	for _, m := range makeTarget.FindAllStringSubmatch(command, -1) {
 		if makefile, err := l.tree.Read("Makefile"); err == nil && !strings.Contains("\n"+string(makefile), "\n"+m[1]+":") {
 			p.report(line, 1, "the Makefile has no target %s", m[1])
 		}
 	}
-	if m := runFlag.FindStringSubmatch(command); m != nil && strings.Contains(command, "go test") {
-		l.checkRunFlag(p, line, m[1], command)
-	}
-}
-
-// checkRunFlag wants a -run to match a test of the packages that it is for.
-func (l *loading) checkRunFlag(p *page, line int, pattern, command string) {
-	top, _, _ := strings.Cut(pattern, "/")
-	matcher, err := regexp.Compile(top)
-	if err != nil {
-		p.report(line, 1, "-run %s is no regular expression: %v", pattern, err)
-		return
-	}
-	for _, m := range packageArg.FindAllString(command, -1) {
-		folder := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(m, "./"), "..."), "/")
-		for _, test := range l.testsBelow(folder) {
-			if matcher.MatchString(test.Name) {
-				return
+	for _, part := range separator.Split(command, -1) {
+		if m := goesTo.FindStringSubmatch(part); m != nil {
+			folder = path.Join(folder, m[1])
+		}
+		folders, missing := l.folders(folder, part)
+		if missing != "" {
+			p.report(line, 1, "%s does not exist in the repository", missing)
+			return
+		}
+		if strings.Contains(part, "go test") {
+			for _, m := range runFlag.FindAllStringSubmatch(part, -1) {
+				l.checkRunFlag(p, line, m[1]+m[2]+m[3], folders)
 			}
 		}
 	}
-	p.report(line, 1, "-run %s matches no test there", pattern)
+}
+
+// folders are those that a command names, or the one that it is run in.
+func (l *loading) folders(in, command string) (folders []string, missing string) {
+	for _, m := range packageArg.FindAllStringSubmatch(command, -1) {
+		folder := path.Join(in, strings.TrimSuffix(strings.TrimSuffix(m[1], "..."), "/"))
+		if _, err := l.tree.Stat(folder); err != nil {
+			return nil, m[1]
+		}
+		folders = append(folders, folder)
+	}
+	if len(folders) == 0 {
+		folders = []string{in}
+	}
+	return folders, ""
+}
+
+// checkRunFlag wants each alternative of a -run to match a test of the folders
+// that it is for.
+func (l *loading) checkRunFlag(p *page, line int, pattern string, folders []string) {
+	top, sub, _ := strings.Cut(pattern, "/")
+	for _, alternative := range alternatives(top) {
+		matcher, err := regexp.Compile(alternative)
+		if err != nil {
+			p.report(line, 1, "-run %s is no regular expression: %v", pattern, err)
+			return
+		}
+		found := false
+		for _, folder := range folders {
+			for _, test := range l.testsBelow(folder) {
+				if matcher.MatchString(test.Name) && (sub == "" || l.hasSubtest(test, sub)) {
+					found = true
+				}
+			}
+		}
+		if !found {
+			p.report(line, 1, "-run %s matches no test there", pattern)
+			return
+		}
+	}
+}
+
+// alternatives splits ^(A|B)$ and A|B.
+func alternatives(pattern string) []string {
+	inner := strings.TrimSuffix(strings.TrimPrefix(pattern, "^"), "$")
+	if strings.HasPrefix(inner, "(") && strings.HasSuffix(inner, ")") {
+		inner = inner[1 : len(inner)-1]
+	}
+	if !strings.Contains(inner, "|") || strings.ContainsAny(inner, "()") {
+		return []string{pattern}
+	}
+	var parts []string
+	for part := range strings.SplitSeq(inner, "|") {
+		parts = append(parts, "^(?:"+strings.TrimSuffix(strings.TrimPrefix(part, "^"), "$")+")")
+	}
+	return parts
+}
+
+// hasSubtest tells whether a test has a subtest: one with a literal name, or one
+// that has been recorded.
+func (l *loading) hasSubtest(test source.Test, pattern string) bool {
+	var names []string
+	for level := range strings.SplitSeq(pattern, "/") {
+		names = append(names, strings.TrimSuffix(strings.TrimPrefix(level, "^"), "$"))
+	}
+	name := test.Name + "/" + strings.Join(names, "/")
+	if _, err := l.tree.Cut(test.Path, name, source.Modifiers{}); err == nil {
+		return true
+	}
+	return l.result(test, name).Status != results.NotRun
+}
+
+// hasTest tells whether the sample has a test, or a subtest of one.
+func (l *loading) hasTest(p *page, name string) (source.Test, bool) {
+	top, sub, _ := strings.Cut(name, "/")
+	for _, test := range l.testsBelow(p.Sample) {
+		if test.Name == top {
+			return test, sub == "" || l.hasSubtest(test, sub)
+		}
+	}
+	return source.Test{}, false
 }
 
 var (
 	verdictLine = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+)`)
 	okLine      = regexp.MustCompile(`^ok\s+(\S+)`)
+	testLine    = regexp.MustCompile(`^(?:=== (?:RUN|PAUSE|CONT|NAME) .*|PASS|FAIL(?:\s.*)?|\?\s.*|\s.*|\.\.\.|…)?$`)
 )
 
-// checkTestOutput looks at what go test is said to print: the names exist, and
-// nothing that failed is said to pass.
+// checkTestOutput looks at what go test is said to print: the names exist,
+// nothing that failed is said to pass, and each line is one that it prints.
 func (l *loading) checkTestOutput(p *page, c *Command) {
-	for i, line := range strings.Split(c.Output.Text, "\n") {
+	for i, line := range strings.Split(strings.TrimSuffix(c.Output.Text, "\n"), "\n") {
+		at := c.Output.Line + 1 + i
 		if m := verdictLine.FindStringSubmatch(line); m != nil {
-			l.checkVerdict(p, c.Output.Line+1+i, m[1], m[2])
-		}
-		if m := okLine.FindStringSubmatch(line); m != nil {
+			l.checkVerdict(p, at, m[1], m[2])
+		} else if m := okLine.FindStringSubmatch(line); m != nil {
 			folder, ours := strings.CutPrefix(m[1], l.options.Module+"/")
 			if _, err := l.tree.Stat(folder); !ours || err != nil {
-				p.report(c.Output.Line+1+i, 1, "%s is no package of the repository", m[1])
+				p.report(at, 1, "%s is no package of the repository", m[1])
+			} else if !l.stale[folder] && l.options.Results.Tally(folder).Failed > 0 {
+				p.report(at, 1, "%s is said to be ok, and had a test that failed when it was recorded", m[1])
 			}
+		} else if strings.Contains(c.Script, "go test") && !testLine.MatchString(line) {
+			p.report(at, 1, "%q is no line that go test prints", line)
 		}
 	}
 }
 
 func (l *loading) checkVerdict(p *page, line int, verdict, name string) {
-	top, _, _ := strings.Cut(name, "/")
-	for _, test := range l.testsBelow(p.Sample) {
-		if test.Name == top {
-			if verdict == "PASS" && l.result(test, name).Status == results.Failed {
-				p.report(line, 1, "%s is said to pass, and failed when it was recorded", name)
-			}
-			return
-		}
+	test, ok := l.hasTest(p, name)
+	switch {
+	case !ok:
+		p.report(line, 1, "%s has no test %s", p.Sample, name)
+	case verdict == "PASS" && l.result(test, name).Status == results.Failed:
+		p.report(line, 1, "%s is said to pass, and failed when it was recorded", name)
 	}
-	p.report(line, 1, "%s has no test %s", p.Sample, name)
 }
 
 // checkOutputs compares what a test is said to print with what it did print.
 func (l *loading) checkOutputs(p *page) {
 	for _, said := range p.outputs {
-		for _, test := range l.testsBelow(p.Sample) {
-			top, _, _ := strings.Cut(said.Test, "/")
-			if test.Name != top {
-				continue
-			}
-			said.found = true
-			result := l.result(test, said.Test)
-			if result.Status == results.Passed && strings.TrimSpace(result.Output) != strings.TrimSpace(said.Text) {
-				p.report(said.Line, said.Col, "%s printed something else when it was recorded:\n%s", said.Test, result.Output)
-			}
-		}
-		if !said.found {
+		test, ok := l.hasTest(p, said.Test)
+		if !ok {
 			p.report(said.Line, said.Col, "output=%s: %s has no such test", said.Test, p.Sample)
+			continue
+		}
+		result := l.result(test, said.Test)
+		if result.Status == results.Passed && strings.TrimSpace(result.Output) != strings.TrimSpace(said.Text) {
+			p.report(said.Line, said.Col, "%s printed something else when it was recorded:\n%s", said.Test, result.Output)
 		}
 	}
 }
@@ -159,12 +239,7 @@ func (l *loading) checkOutputs(p *page) {
 // checkBreaks wants the tests that patches break to exist.
 func (l *loading) checkBreaks(p *page) {
 	for _, b := range p.breaks {
-		top, _, _ := strings.Cut(b.Test, "/")
-		found := false
-		for _, test := range l.testsBelow(p.Sample) {
-			found = found || test.Name == top
-		}
-		if !found {
+		if _, ok := l.hasTest(p, b.Test); !ok {
 			p.report(b.Line, b.Col, "breaks=%s: %s has no such test", b.Test, p.Sample)
 		}
 	}

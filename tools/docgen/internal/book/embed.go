@@ -17,7 +17,14 @@ import (
 // "embed …".
 func (l *loading) resolveEmbeds(p *page) {
 	for link := range nodes[*ast.Link](p.Doc) {
-		if word, _, _ := strings.Cut(string(link.Title), " "); word != "embed" {
+		word, _, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(string(link.Title), "\t", " ")), " ")
+		if !strings.HasPrefix(strings.ToLower(word), "embed") {
+			continue
+		}
+		if word != "embed" || !strings.HasPrefix(string(link.Title), "embed") {
+			p.reportAt(link, "the title %q is nearly an embed's; it begins with the word embed and a space", link.Title)
+			link.SetAttributeString("embed", true)
+			p.broken = true
 			continue
 		}
 		paragraph, ok := link.Parent().(*ast.Paragraph)
@@ -59,7 +66,7 @@ func (l *loading) embed(p *page, link *ast.Link) *Embed {
 		p.reportAt(link, "%v", err)
 		return nil
 	}
-	claim := plain(link, p.Source)
+	claim := Plain(link, p.Source)
 	if claim == "" {
 		p.reportAt(link, "an embed needs a text: the claim that the code shows")
 	}
@@ -79,7 +86,7 @@ func (l *loading) embed(p *page, link *ast.Link) *Embed {
 
 // markerFaults are what is wrong with a file's region markers.
 func (l *loading) markerFaults(file string) []finding.Finding {
-	if _, err := l.tree.Stat(file); err != nil {
+	if info, err := l.tree.Stat(file); err != nil || info.IsDir() {
 		return nil
 	}
 	_, faults := l.tree.Regions(file)
@@ -101,7 +108,9 @@ func (l *loading) attachTest(p *page, embed *Embed) {
 			name = s.Test
 		}
 		embed.test = name
-		embed.Command = fmt.Sprintf("go test -run '%s' %s", RunPattern(name), test.Package)
+		// A quote ends the shell's quotation, stands for itself, and begins it again.
+		pattern := strings.ReplaceAll(RunPattern(name), "'", `'\''`)
+		embed.Command = fmt.Sprintf("go test -run '%s' %s", pattern, test.Package)
 		result := l.result(test, name)
 		embed.Result = &result
 		if strings.HasPrefix(s.Path, p.Sample+"/") {

@@ -42,12 +42,17 @@ func (p *page) relink(link ast.Node, old, with string) {
 		return
 	}
 	from := position(link)
-	i := bytes.Index(p.Source[from:], []byte("]("+old))
+	before := "]("
+	i := bytes.Index(p.Source[from:], []byte(before+old))
+	if i < 0 {
+		before = "](<"
+		i = bytes.Index(p.Source[from:], []byte(before+old))
+	}
 	if i < 0 { // a reference, whose definition stands elsewhere
 		p.reportAt(link, "write the address of %s into the link itself: [text](address)", old)
 		return
 	}
-	from += i + len("](")
+	from += i + len(before)
 	p.edits = append(p.edits, edit{from, from + len(old), with})
 }
 

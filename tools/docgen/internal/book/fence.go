@@ -1,6 +1,10 @@
 package book
 
 import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -20,8 +24,11 @@ func (l *loading) resolveFences(p *page) {
 		if fence.Info != nil {
 			info = string(fence.Info.Segment.Value(p.Source))
 		}
-		lang, rest, _ := strings.Cut(strings.TrimSpace(info), " ")
-		words := strings.Fields(rest)
+		var lang string
+		words := strings.Fields(info)
+		if len(words) > 0 {
+			lang, words = words[0], words[1:]
+		}
 		body := blockText(fence, p.Source)
 		if lang == "mermaid" {
 			l.drawFence(p, fence, words, body)
@@ -34,12 +41,18 @@ func (l *loading) resolveFences(p *page) {
 	}
 }
 
+// languages are those that a fence may have, written in this way: go, sh, text,
+// diff and mermaid are more than colours.
+var languages = []string{"sh", "text", "go", "diff", "mermaid", "sql", "yaml", "json", "toml", "ini", "make", "markdown", "http", "html", "css", "js"}
+
 // classify reads the words after a fence's language. It returns the command
 // that a text output=run after it refers to.
 func (p *page) classify(code *Code, words []string, last *Command) *Command {
 	switch {
 	case code.Lang == "":
 		p.reportAt(code, "the fence has no language; write ```text when it has none")
+	case !slices.Contains(languages, code.Lang):
+		p.reportAt(code, "```%s is no language of these articles; there are %s, and ```sh for commands", code.Lang, strings.Join(languages, ", "))
 	case code.Lang == "go" && len(words) == 1 && words[0] == "sketch":
 		code.Sketch = true
 	case code.Lang == "go":
@@ -84,16 +97,29 @@ func (l *loading) drawFence(p *page, fence *ast.FencedCodeBlock, words []string,
 	if len(words) > 0 {
 		p.reportAt(fence, "%q after ```mermaid means nothing", strings.Join(words, " "))
 	}
-	drawing, faults := mermaid.Draw(body, p.ids.unique("diagram"))
+	p.diagrams++
+	// A colon is in no heading's id.
+	drawing, faults := mermaid.Draw(body, fmt.Sprintf("diagram:%d", p.diagrams))
 	line, _ := p.place(position(fence))
 	for _, fault := range faults {
-		p.report(line+fault.Line, 1, "diagram: %s", fault.Message)
+		p.report(line+fault.Line, 1, "diagram: %s", linesBelow(line, fault.Message))
 	}
 	if len(faults) > 0 {
 		return
 	}
 	diagram := &Diagram{SVG: drawing.SVG, Title: drawing.Title, Description: drawing.Description}
 	replace(fence, diagram)
+}
+
+var lineNumber = regexp.MustCompile(`\bline (\d+)\b`)
+
+// linesBelow counts the lines that a message names in the article, and not in
+// the fence that begins at a line of it.
+func linesBelow(fence int, message string) string {
+	return lineNumber.ReplaceAllStringFunc(message, func(found string) string {
+		n, _ := strconv.Atoi(strings.TrimPrefix(found, "line "))
+		return "line " + strconv.Itoa(fence+n)
+	})
 }
 
 // blockText is what stands in a block.

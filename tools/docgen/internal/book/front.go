@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/yuin/goldmark/ast"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -28,9 +30,16 @@ type front struct {
 
 var (
 	levels   = []string{"beginner", "intermediate", "advanced"}
-	needs    = []string{"postgres", "redis", "etcd", "zookeeper", "docker"}
 	yamlLine = regexp.MustCompile(`^(?:yaml: )?line (\d+): (.*)`)
 )
+
+// needs are what a sample's tests may need beside Go, with their names.
+var needs = map[string]string{
+	"postgres": "PostgreSQL", "redis": "Redis", "etcd": "etcd", "zookeeper": "ZooKeeper", "docker": "Docker",
+}
+
+// NeedName is the name of what the front matter calls need.
+func NeedName(need string) string { return needs[need] }
 
 // summaryLimit keeps a summary whole in a search result and in a table.
 const summaryLimit = 160
@@ -57,11 +66,15 @@ func (p *page) readFront(head []byte) {
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
 		p.yamlFindings(err)
-		p.broken = true
+		var typed *yaml.TypeError
+		p.broken = !errors.As(err, &typed) // what an unknown key leaves is good
 	}
-	p.Title, p.Summary, p.Category, p.Level = f.Title, f.Summary, f.Category, f.Level
+	p.Title, p.Summary, p.Category, p.Level = oneLine(f.Title), oneLine(f.Summary), oneLine(f.Category), f.Level
 	p.Needs, p.Know, p.Learn, p.Concepts = f.Needs, f.Know, f.Learn, f.Concepts
 	p.Unshown, p.after = f.Unshown, f.After
+	if slices.Equal(f.Needs, []string{"none"}) {
+		p.Needs, f.Needs = nil, nil
+	}
 	if !p.broken {
 		p.checkFront(head, f)
 	}
@@ -69,9 +82,9 @@ func (p *page) readFront(head []byte) {
 
 func (p *page) yamlFindings(err error) {
 	var typed *yaml.TypeError
-	faults := []string{err.Error()}
+	faults, off := []string{err.Error()}, 2 // the parser counts lines from 0
 	if errors.As(err, &typed) {
-		faults = typed.Errors
+		faults, off = typed.Errors, 1
 	}
 	for _, fault := range faults {
 		line := 1
@@ -82,9 +95,12 @@ func (p *page) yamlFindings(err error) {
 		if key, _, unknown := strings.Cut(fault, " not found in type"); unknown {
 			fault = key + " is no key of the front matter; the keys are title, summary, category, level, needs, after, know, learn, concepts and unshown"
 		}
-		p.report(line+1, 1, "front matter: %s", fault)
+		p.report(line+off, 1, "front matter: %s", fault)
 	}
 }
+
+// oneLine is a text without its line breaks.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func (p *page) checkFront(head []byte, f front) {
 	at := func(key string) int { return frontLine(head, key) }
@@ -92,8 +108,8 @@ func (p *page) checkFront(head []byte, f front) {
 		key   string
 		empty bool
 	}{
-		{"title", f.Title == ""}, {"summary", f.Summary == ""}, {"category", f.Category == ""},
-		{"learn", len(f.Learn) == 0}, {"concepts", len(f.Concepts) == 0},
+		{"title", p.Title == ""}, {"summary", p.Summary == ""}, {"category", p.Category == ""},
+		{"learn", blank(f.Learn)}, {"concepts", blank(f.Concepts)},
 	} {
 		if required.empty {
 			p.report(at(required.key), 1, "front matter: %s is missing or empty; every article has one", required.key)
@@ -105,14 +121,45 @@ func (p *page) checkFront(head []byte, f front) {
 	if !slices.Contains(levels, f.Level) {
 		p.report(at("level"), 1, "front matter: level %q; it is one of %s", f.Level, strings.Join(levels, ", "))
 	}
-	for _, need := range f.Needs {
-		if !slices.Contains(needs, need) {
-			p.report(at("needs"), 1, "front matter: need %q; needs are of %s, or [] for none", need, strings.Join(needs, ", "))
+	for i, need := range f.Needs {
+		if slices.Contains(f.Needs[:i], need) {
+			p.report(at("needs"), 1, "front matter: need %q stands there twice", need)
+		}
+		if needs[need] == "" {
+			p.report(at("needs"), 1, "front matter: need %q; needs are of %s, or none", need, strings.Join(slices.Sorted(maps.Keys(needs)), ", "))
+		}
+	}
+	for _, list := range [][]string{f.Know, f.Learn, f.Concepts} {
+		for _, item := range list {
+			p.checkInline(item)
 		}
 	}
 	for test, reason := range f.Unshown {
 		if strings.TrimSpace(reason) == "" {
 			p.report(at(test), 1, "front matter: unshown %s has no reason; say why the article does not show it", test)
+		}
+	}
+}
+
+// blank tells whether a list has nothing to say.
+func blank(list []string) bool {
+	return !slices.ContainsFunc(list, func(item string) bool { return strings.TrimSpace(item) != "" })
+}
+
+// checkInline wants a line of the front matter to be words, with emphasis and
+// code at most: it stands in more places than one, each with other addresses.
+func (p *page) checkInline(item string) {
+	source := []byte(item)
+	line := 1
+	if i := bytes.Index(p.head, []byte(firstLine(item))); i >= 0 {
+		line = bytes.Count(p.head[:i], []byte("\n")) + 2
+	}
+	for n := range nodes[ast.Node](parse(source)) {
+		switch n.(type) {
+		case *ast.Document, *ast.Paragraph, *ast.TextBlock, *ast.Text, *ast.String, *ast.CodeSpan, *ast.Emphasis:
+		default:
+			p.report(line, 1, "front matter: %q has a %s; words, emphasis and code spans are what it may have", item, strings.ToLower(n.Kind().String()))
+			return
 		}
 	}
 }

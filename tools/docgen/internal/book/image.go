@@ -11,7 +11,7 @@ import (
 func (l *loading) resolveImages(p *page) {
 	for image := range nodes[*ast.Image](p.Doc) {
 		old := string(image.Destination)
-		if strings.TrimSpace(plain(image, p.Source)) == "" {
+		if strings.TrimSpace(Plain(image, p.Source)) == "" {
 			p.reportAt(image, "the image %s has no text alternative; say between the brackets what it shows", old)
 		}
 		if strings.Contains(old, "://") || strings.HasPrefix(old, "//") {
@@ -23,19 +23,20 @@ func (l *loading) resolveImages(p *page) {
 			p.reportAt(image, "%v", err)
 			continue
 		}
-		content, err := l.tree.Read(file)
+		content, err := l.tree.ReadBytes(file)
 		if err != nil {
-			p.reportAt(image, "the image %s does not exist in the repository", file)
+			p.reportAt(image, "the image %s can't be shown: %v", old, err)
 			continue
 		}
-		name := "images/" + strings.ReplaceAll(file, "/", "-")
-		if known, ok := imageTypes[path.Ext(file)]; !ok || !known {
-			p.reportAt(image, "%s is no image that a page shows; use .svg, .png, .jpg or .webp", file)
+		if !imageTypes[strings.ToLower(path.Ext(file))] {
+			p.reportAt(image, "%s is no image that a page shows; use .svg, .png, .jpg, .gif or .webp", file)
 			continue
 		}
+		name := "images/" + file // with its folders, so that no two share a name
 		l.book.Images[name] = content
 		image.Destination = []byte(name)
+		p.relink(image, old, name)
 	}
 }
 
-var imageTypes = map[string]bool{".svg": true, ".png": true, ".jpg": true, ".webp": true}
+var imageTypes = map[string]bool{".svg": true, ".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".webp": true}

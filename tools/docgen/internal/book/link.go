@@ -1,10 +1,13 @@
 package book
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,11 +29,18 @@ func (l *loading) resolveLinks(p *page) {
 			p.reportAt(link, "%v", err)
 			continue
 		}
-		if strings.TrimSpace(plain(link, p.Source)) == "" && !hasImage(link) {
+		if strings.TrimSpace(Plain(link, p.Source)) == "" && !hasImage(link) {
 			p.reportAt(link, "the link to %s has no text", old)
 		}
 		link.Destination = []byte(destination)
 		p.relink(link, old, l.absolute(p, destination))
+	}
+	for link := range nodes[*ast.AutoLink](p.Doc) {
+		if link.AutoLinkType == ast.AutoLinkURL {
+			if _, err := l.destination(p, string(link.URL(p.Source))); err != nil {
+				p.reportAt(link, "%v", err)
+			}
+		}
 	}
 }
 
@@ -46,11 +56,16 @@ func (l *loading) destination(p *page, old string) (string, error) {
 	switch u, err := url.Parse(old); {
 	case err != nil:
 		return "", fmt.Errorf("%s is no address: %w", old, err)
-	case u.Scheme == "https" || u.Scheme == "http" || u.Scheme == "mailto":
+	case old == "":
+		return "", errors.New("the link leads nowhere; put its address between the parentheses")
+	case u.Scheme == "mailto", (u.Scheme == "https" || u.Scheme == "http") && u.Host != "":
 		return old, nil
 	case u.Scheme != "" || u.Host != "":
 		return "", fmt.Errorf("%s: links begin with https://, or are relative to the article", old)
 	case strings.HasPrefix(old, "#"):
+		if u.Fragment == p.titleID {
+			return p.Slug + ".html", nil
+		}
 		return old, l.fragmentOf(p, p, u.Fragment)
 	}
 	file, fragment, err := l.target(old)
@@ -58,7 +73,7 @@ func (l *loading) destination(p *page, old string) (string, error) {
 		return "", err
 	}
 	if to := l.article(file); to != nil {
-		if fragment == "" {
+		if fragment == "" || fragment == to.titleID {
 			return to.Slug + ".html", nil
 		}
 		return to.Slug + ".html#" + fragment, l.fragmentOf(p, to, fragment)
@@ -75,18 +90,12 @@ func (l *loading) fragmentOf(from, to *page, fragment string) error {
 	if from != to {
 		where = to.Path
 	}
-	return fmt.Errorf("#%s: %s has no such heading; it has %s", fragment, where, known(to))
+	return fmt.Errorf("#%s: %s has no such heading%s", fragment, where, known(to, fragment))
 }
 
-func known(p *page) string {
-	ids := make([]string, 0, len(p.Headings))
-	for _, h := range p.Headings {
-		ids = append(ids, "#"+h.ID)
-	}
-	if len(ids) == 0 {
-		return "none"
-	}
-	return strings.Join(ids, ", ")
+// known says which headings a page has in place of one that it has not.
+func known(p *page, fragment string) string {
+	return source.Instead(fragment, slices.Sorted(maps.Keys(p.headings)))
 }
 
 var lineRange = regexp.MustCompile(`^L(\d+)(?:-L(\d+))?$`)
@@ -117,6 +126,10 @@ func (l *loading) sourceLink(p *page, file, fragment string) (string, error) {
 		}
 	}
 	snippet, err := l.tree.Cut(file, fragment, source.Modifiers{})
+	if faults := l.markerFaults(file); err != nil && len(faults) > 0 {
+		l.report(faults...) // where they are, and once
+		return l.blob(file), nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -130,7 +143,7 @@ func (l *loading) fragmentOfFile(file, fragment string) error {
 	}
 	ids := slugs{}
 	for h := range nodes[*ast.Heading](parse(text)) {
-		if ids.heading(plain(h, text)) == fragment {
+		if ids.heading(headingText(h, text)) == fragment {
 			return nil
 		}
 	}
@@ -142,7 +155,7 @@ func (l *loading) linesExist(file, fragment string) error {
 	if err != nil {
 		return err
 	}
-	lines := strings.Count(string(text), "\n")
+	lines := strings.Count(strings.TrimSuffix(string(text), "\n"), "\n") + 1
 	m := lineRange.FindStringSubmatch(fragment)
 	from, _ := strconv.Atoi(m[1])
 	to := from

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/relay-samples/relay-go/tools/docgen/internal/finding"
@@ -25,6 +26,10 @@ type Options struct {
 	Updated map[string]time.Time // when an article last changed, by its path
 	Results *results.Set         // nil when nothing has been recorded
 	From    string               // the results' file, for findings
+
+	// DropStale takes results of other sources for none. It is for a site that is
+	// being written.
+	DropStale bool
 }
 
 // Loader reads the book, again and again while it is being written.
@@ -51,6 +56,9 @@ type loading struct {
 	testsIn  map[string][]source.Test
 	exports  map[string]map[string]bool
 	findings []finding.Finding
+
+	unreadable map[string]bool // folders whose tests can't be parsed
+	stale      map[string]bool // folders whose results are of other sources
 }
 
 // Load reads and checks the book. What is wrong with it is in its Findings; the
@@ -59,20 +67,26 @@ func (ld *Loader) Load(o Options) (*Book, error) {
 	l := &loading{
 		tree: ld.tree, options: o, book: &Book{Images: map[string][]byte{}},
 		pages: map[string]*page{}, testsIn: map[string][]source.Test{}, exports: map[string]map[string]bool{},
+		unreadable: map[string]bool{}, stale: map[string]bool{},
 	}
+	l.checkResults()
+	ld.tree.Refresh()
 	files, err := ld.tree.Files(articlesDir)
 	if err != nil {
 		return nil, err
 	}
+	var articles []string
 	for _, file := range files {
-		if path.Ext(file) != ".md" || path.Dir(file) != articlesDir {
+		if path.Ext(file) != ".md" && path.Ext(file) != ".markdown" {
 			continue
 		}
-		text, err := ld.tree.Read(file)
-		if err != nil {
-			return nil, err
+		if path.Ext(file) != ".md" || path.Dir(file) != articlesDir {
+			l.report(finding.Finding{File: file, Message: "an article is a file articles/….md itself, not one in a folder or with another ending"})
+			continue
 		}
-		p := newPage(file, text)
+		articles = append(articles, file)
+	}
+	for _, p := range l.newPages(articles) {
 		l.pages[p.Slug] = p
 	}
 	for _, p := range l.ordered() {
@@ -81,9 +95,30 @@ func (ld *Loader) Load(o Options) (*Book, error) {
 	}
 	l.checkSamples()
 	l.readTopics()
-	l.checkResults()
+	l.checkCategories()
 	ld.finish(l)
 	return l.book, nil
+}
+
+// newPages reads articles, each by itself and so all at the same time.
+func (l *loading) newPages(files []string) []*page {
+	pages, errs := make([]*page, len(files)), make([]error, len(files))
+	var reading sync.WaitGroup
+	for i, file := range files {
+		reading.Go(func() {
+			var text []byte
+			if text, errs[i] = l.tree.Read(file); errs[i] == nil {
+				pages[i] = newPage(file, text)
+			}
+		})
+	}
+	reading.Wait()
+	for i, err := range errs {
+		if err != nil {
+			l.report(finding.Finding{File: files[i], Message: err.Error()})
+		}
+	}
+	return slices.DeleteFunc(pages, func(p *page) bool { return p == nil })
 }
 
 // resolve turns a parsed page into one that can be shown.
@@ -97,37 +132,32 @@ func (l *loading) resolve(p *page) {
 	l.resolveImages(p)
 	l.resolveLinks(p)
 	l.checkNames(p)
-	l.checkCommands(p)
-	l.checkOutputs(p)
-	l.checkBreaks(p)
+	if l.testsBelow(p.Sample); !l.unreadable[p.Sample] {
+		l.checkCommands(p)
+		l.checkOutputs(p)
+		l.checkBreaks(p)
+	}
 	p.EditURL = l.options.Repo + "/edit/main/" + escapePath(p.Path)
 	p.Updated = l.options.Updated[p.Path]
 	p.Tests = l.tally(p)
 	p.Markdown = p.markdown()
 }
 
-// tally counts how the sample's tests ended. Those that have not been recorded
-// have not run.
+// tally counts how the sample's tests ended. What nobody has recorded has not
+// run.
 func (l *loading) tally(p *page) results.Tally {
-	var t results.Tally
-	for _, test := range l.testsBelow(p.Sample) {
-		switch l.result(test, test.Name).Status {
-		case results.Passed:
-			t.Passed++
-		case results.Failed:
-			t.Failed++
-		case results.Skipped:
-			t.Skipped++
-		default:
-			t.NotRun++
-		}
+	if l.options.Results == nil {
+		return results.Tally{NotRun: len(l.testsBelow(p.Sample))}
 	}
-	return t
+	if l.stale[p.Sample] {
+		return results.Tally{NotRun: len(l.testsBelow(p.Sample))}
+	}
+	return l.options.Results.Tally(p.Sample)
 }
 
 // result is what was recorded of a test, or of a subtest of it.
 func (l *loading) result(test source.Test, name string) results.Result {
-	if l.options.Results == nil {
+	if l.stale[strings.TrimPrefix(test.Package, "./")] {
 		return results.Result{Status: results.NotRun}
 	}
 	return l.options.Results.Test(strings.TrimPrefix(test.Package, "./"), name)
@@ -184,10 +214,11 @@ func (p *page) hash() [sha256.Size]byte {
 
 // checkResults wants the recorded results to be those of the sources at hand.
 func (l *loading) checkResults() {
-	if l.options.Results == nil {
-		return
-	}
 	for _, stale := range l.options.Results.Stale(l.tree) {
+		if l.options.DropStale {
+			l.stale[stale.Dir] = true
+			continue
+		}
 		l.report(finding.Finding{File: l.options.From, Line: stale.Line, Message: fmt.Sprintf(
 			"the results of %s were recorded from other sources (%s); record them again with make docs", stale.Dir, stale.Why)})
 	}
@@ -215,7 +246,8 @@ func (l *loading) testsBelow(dir string) []source.Test {
 	}
 	tests, err := l.tree.Tests(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // what does not exist is reported where it is named
-		l.report(finding.Finding{File: dir, Message: err.Error()})
+		l.unreadable[dir] = true
+		l.reportFolder(dir, err)
 	}
 	l.testsIn[dir] = tests
 	return tests
@@ -226,9 +258,47 @@ func (l *loading) exported(dir string) (map[string]bool, error) {
 	if api, ok := l.exports[dir]; ok {
 		return api, nil
 	}
-	api, err := l.tree.Exported(dir)
-	if err == nil {
-		l.exports[dir] = api
+	if l.unreadable[dir] {
+		return nil, errUnreadable
 	}
-	return api, err
+	api, err := l.tree.Exported(dir)
+	if err != nil {
+		l.unreadable[dir] = true
+		l.reportFolder(dir, err)
+		return nil, errUnreadable
+	}
+	l.exports[dir] = api
+	return api, nil
+}
+
+// errUnreadable: why has been reported.
+var errUnreadable = errors.New("a folder whose Go can't be parsed")
+
+// reportFolder reports why the Go files of a folder can't be read, at the place
+// of the fault where that is known.
+func (l *loading) reportFolder(dir string, err error) {
+	files, _ := l.tree.Files(dir)
+	for _, file := range files {
+		if path.Ext(file) != ".go" || path.Dir(file) != dir && !strings.HasPrefix(dir, samplesDir) {
+			continue
+		}
+		if faults := l.markerFaults(file); len(faults) > 0 {
+			l.report(faults...)
+			return
+		}
+	}
+	l.report(finding.Finding{File: dir, Message: err.Error()})
+}
+
+// checkCategories wants a category to be written in one way.
+func (l *loading) checkCategories() {
+	seen := map[string]string{}
+	for _, p := range l.ordered() {
+		key := strings.ToLower(p.Category)
+		if before, ok := seen[key]; ok && before != p.Category {
+			p.report(frontLine(p.head, "category"), 1, "front matter: category %q is %q elsewhere; write it in one way", p.Category, before)
+			continue
+		}
+		seen[key] = p.Category
+	}
 }

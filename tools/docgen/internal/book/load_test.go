@@ -39,6 +39,10 @@ func TestLoad_ReadsTheFrontMatter(t *testing.T) {
 	require.Equal(t, 1, a.Minutes)
 }
 
+func TestLoad_NeedsNoneIsTheSameAsNoNeeds(t *testing.T) {
+	require.Empty(t, alpha(t, in("needs: []", "needs: [none]")).Needs)
+}
+
 func TestLoad_EmbedBecomesCodeWithItsClaimItsCommandAndItsLines(t *testing.T) {
 	embeds := all[*book.Embed](alpha(t))
 	require.Len(t, embeds, 2)
@@ -115,18 +119,24 @@ func TestLoad_LinksLeadToPagesOrToTheSourceAtTheRevision(t *testing.T) {
 func TestLoad_HeadingsHaveGitHubsSlugs(t *testing.T) {
 	a := alpha(t, in("## Running the example", `## Überblick: was & wie?
 
+Text.
+
 ## Step one
 
 ### `+"`snake_case`"+` and [a link](#step-one-1)
 
-## 注文を処理する
+Text.
+
+## 注文を処理する ![A picture](picture.svg)
+
+Text.
 
 ## Running the example`))
 	var ids []string
 	for _, h := range a.Headings {
 		ids = append(ids, h.ID)
 	}
-	require.Equal(t, []string{"overview", "step-one", "überblick-was--wie", "step-one-1", "snake_case-and-a-link", "注文を処理する", "running-the-example"}, ids)
+	require.Equal(t, []string{"overview", "step-one", "überblick-was--wie", "step-one-1", "snake_case-and-a-link", "注文を処理する-", "running-the-example"}, ids)
 }
 
 func TestLoad_AlertKeepsWhatItSaysAndLosesItsMark(t *testing.T) {
@@ -152,10 +162,25 @@ func TestLoad_DiagramIsDrawn(t *testing.T) {
 	require.Contains(t, diagrams[0].SVG, "<svg")
 }
 
+func TestLoad_QuoteInASubtestsNameDoesNotEndTheCommand(t *testing.T) {
+	a := alpha(t, change{sampleFile, `t.Run("the first time"`, `t.Run("it's first"`},
+		in("alpha_test.go#TestAlpha_Holds \"embed doc\"", "alpha_test.go#TestAlpha_Holds/it's_first \"embed\""))
+	require.Equal(t, `go test -run '^TestAlpha_Holds$/^it'\''s_first$' ./samples/101-alpha`, all[*book.Embed](a)[0].Command)
+}
+
+func TestLoad_ImageKeepsItsBytesAndIsLinkedFromTheMarkdown(t *testing.T) {
+	files := apply(t, repository(), in("![A picture](picture.svg)", "![A picture](../docs/a/p.png) ![Another](../docs/a-p.png)"))
+	files["docs/a/p.png"], files["docs/a-p.png"] = "\x89PNG\r\n\x1a\n\x00", "\x89PNG\r\n"
+	b := loadClean(t, files)
+	require.Equal(t, files["docs/a/p.png"], string(b.Images["images/docs/a/p.png"]))
+	require.Equal(t, files["docs/a-p.png"], string(b.Images["images/docs/a-p.png"]))
+	require.Contains(t, string(b.Articles[0].Markdown), "![A picture](images/docs/a/p.png)")
+}
+
 func TestLoad_ImageGoesAlongToTheSite(t *testing.T) {
 	b := loadClean(t, repository())
-	require.Equal(t, "images/articles-picture.svg", string(all[*ast.Image](b.Articles[0])[0].Destination))
-	require.Contains(t, b.Images, "images/articles-picture.svg")
+	require.Equal(t, "images/articles/picture.svg", string(all[*ast.Image](b.Articles[0])[0].Destination))
+	require.Contains(t, b.Images, "images/articles/picture.svg")
 }
 
 func TestLoad_MarkdownOfAPageHasTheCodeAndLinksThatLeadSomewhere(t *testing.T) {
@@ -204,6 +229,7 @@ func TestLoad_ArticleIsReadAnewWhenTheCodeThatItEmbedsChanges(t *testing.T) {
 func TestLoad_PrerequisitesInACircleAreFindings(t *testing.T) {
 	files := apply(t, repository(), in("after: []", "after: [102-beta]"))
 	files["samples/102-beta/doc.go"] = "package beta\n"
+	files["articles/topics.tsv"] += "Beta\t102-beta.md#overview\t-\t000.005\n"
 	files["articles/102-beta.md"] = "---\ntitle: Beta\nsummary: S.\ncategory: C\nlevel: beginner\nneeds: []\nafter: [101-alpha]\nlearn: [b]\nconcepts: [b]\n---\n\n# Beta\n\n## Overview\n\nB.\n"
 	findings := load(t, files).Findings
 	require.Len(t, findings, 2, "one at each end of the circle")
@@ -212,6 +238,57 @@ func TestLoad_PrerequisitesInACircleAreFindings(t *testing.T) {
 	}
 	files["articles/102-beta.md"] = strings.Replace(files["articles/102-beta.md"], "[101-alpha]", "[]", 1)
 	require.Equal(t, "Beta", loadClean(t, files).Articles[0].After[0].Title, "and without the circle it is a prerequisite")
+}
+
+// recorded are results of the alpha sample, from these sources.
+func recorded(t *testing.T, hash string) *results.Set {
+	t.Helper()
+	set, err := results.Load(strings.NewReader(`{"docgen":1,"go":"go1.26.0","packages":[{"package":"example.com/small/samples/101-alpha","dir":"samples/101-alpha","tests":["TestAlpha_Holds","TestAlpha_Lapses","TestAlpha_Boring"],"sources":{"samples/101-alpha":"` + hash + `"}}]}
+{"Action":"output","Package":"example.com/small/samples/101-alpha","Test":"TestAlpha_Holds","Output":"held\n"}
+{"Action":"pass","Package":"example.com/small/samples/101-alpha","Test":"TestAlpha_Holds"}
+{"Action":"fail","Package":"example.com/small/samples/101-alpha","Test":"TestAlpha_Lapses"}
+{"Action":"fail","Package":"example.com/small/samples/101-alpha"}
+`))
+	require.NoError(t, err)
+	return set
+}
+
+func TestLoad_ResultsOfOtherSourcesAreAFindingOrForASiteInTheMakingNoResults(t *testing.T) {
+	o := options
+	o.Results = recorded(t, "of other sources")
+	loader := book.NewLoader(openTree(t, repository()))
+	b, err := loader.Load(o)
+	require.NoError(t, err)
+	require.NotEmpty(t, b.Findings)
+	require.Equal(t, "results.jsonl", b.Findings[len(b.Findings)-1].File)
+	require.Contains(t, b.Findings[len(b.Findings)-1].Message, "record them again")
+
+	o.DropStale = true
+	b, err = loader.Load(o)
+	require.NoError(t, err)
+	require.Empty(t, b.Findings)
+	require.Equal(t, results.Tally{NotRun: 3}, b.Articles[0].Tests)
+	require.Equal(t, results.NotRun, all[*book.Embed](b.Articles[0])[0].Result.Status)
+}
+
+func TestLoad_WhatIsSaidToPassAndFailedIsAFinding(t *testing.T) {
+	o := options
+	o.Results = recorded(t, "")
+	files := apply(t, repository(), in("ok  \texample.com/small/samples/101-alpha\t0.002s", "--- PASS: TestAlpha_Lapses (0.00s)\nok  \texample.com/small/samples/101-alpha\t0.002s"),
+		in("```go sketch\nhold()\n```", "```text output=TestAlpha_Holds\nlapsed\n```"))
+	b, err := book.NewLoader(openTree(t, files)).Load(o)
+	require.NoError(t, err)
+	var said []string
+	for _, f := range b.Findings {
+		if f.File == alphaArticle {
+			said = append(said, f.Message)
+		}
+	}
+	require.Equal(t, []string{
+		"TestAlpha_Lapses is said to pass, and failed when it was recorded",
+		"example.com/small/samples/101-alpha is said to be ok, and had a test that failed when it was recorded",
+		"TestAlpha_Holds printed something else when it was recorded:\nheld\n",
+	}, said)
 }
 
 func TestLoad_CommandsThatRunTheTestsAreLeftToCI(t *testing.T) {

@@ -26,6 +26,7 @@ type page struct {
 	headings  map[string]Heading // of all levels, by id
 	shown     map[string]bool    // tests that an embed shows, at least in part
 	regions   map[string]bool    // path and name of those embedded
+	diagrams  int
 	embeds    []*Embed
 	commands  []*Command
 	outputs   []*Output // of tests
@@ -35,7 +36,10 @@ type page struct {
 
 	// broken: something that others refer to could not be read. It is one
 	// finding, and what follows from it is none.
-	broken   bool
+	broken bool
+
+	head     []byte // the front matter
+	titleID  string // what GitHub calls the title
 	findings []finding.Finding
 }
 
@@ -71,22 +75,30 @@ func newPage(file string, text []byte) *page {
 	if m := numbered.FindStringSubmatch(name); m != nil {
 		p.Number = m[1]
 	}
-	if !slugLike.MatchString(name) || reserved[name] {
-		p.report(1, 1, "%q can't be the name of a page; name the file in lower-case words with hyphens, such as 107-rate-limits.md", name)
-	}
 	head, body, lines, ok := cutFront(text)
-	if !ok {
-		p.report(1, 1, "there is no front matter; an article begins with a line ---, its keys, and a line ---")
-	}
-	p.lines, p.Source = lines, body
-	if ok {
-		p.readFront(head)
-	}
+	p.head, p.lines, p.Source = head, lines, body
 	p.Doc = parse(body)
-	p.takeTitle()
-	p.collectHeadings()
+	switch {
+	case !slugLike.MatchString(name) || reserved[name]:
+		p.giveUp("%q can't be the name of a page; name the file in lower-case words with hyphens, such as 107-rate-limits.md", name)
+	case !ok:
+		p.giveUp("there is no front matter; an article begins with a line ---, its keys, and a line ---")
+	default:
+		p.readFront(head)
+		p.takeTitle()
+		p.collectHeadings()
+		p.checkSections()
+		p.checkReferences()
+	}
 	p.Minutes = minutes(p.Doc, body)
 	return p
+}
+
+// giveUp reports why an article can't be read, and empties it: what would be
+// found in it says nothing.
+func (p *page) giveUp(format string, args ...any) {
+	p.report(1, 1, format, args...)
+	p.broken, p.Source, p.Doc = true, nil, ast.NewDocument()
 }
 
 // reserved are the pages that are not articles.
@@ -97,10 +109,16 @@ var reserved = map[string]bool{"index": true, "topics": true, "404": true}
 func (p *page) takeTitle() {
 	first := p.Doc.FirstChild()
 	if h, ok := first.(*ast.Heading); ok && h.Level == 1 {
-		if text := plain(h, p.Source); text != p.Title && p.Title != "" {
-			p.reportAt(h, "the heading says %q and the front matter %q; make them the same", text, p.Title)
+		if text := Plain(h, p.Source); text != p.Title && p.Title != "" {
+			p.reportAt(h, "the heading says %q and the front matter %q; make them the same, without markup", text, p.Title)
 		}
-		p.ids.heading(plain(h, p.Source)) // taken on GitHub
+		if !bytes.HasPrefix(p.Source[position(h):], []byte("#")) {
+			p.reportAt(h, "the title is underlined; write it as # %s", p.Title)
+		}
+		for link := range nodes[*ast.Link](h) {
+			p.reportAt(link, "the title has a link; a title is words alone")
+		}
+		p.titleID = p.ids.heading(Plain(h, p.Source))
 		p.bodyStart = bodyAfter(p.Source, h)
 		p.Doc.RemoveChild(p.Doc, h)
 		return
@@ -119,7 +137,11 @@ func bodyAfter(source []byte, title *ast.Heading) int {
 func (p *page) collectHeadings() {
 	last := 1
 	for h := range nodes[*ast.Heading](p.Doc) {
-		text := plain(h, p.Source)
+		text := headingText(h, p.Source)
+		if slug(text) == "" {
+			p.reportAt(h, "the heading has no letter or digit, so nothing can link to it; give it words")
+			continue
+		}
 		if h.Level > last+1 || h.Level == 1 {
 			p.reportAt(h, "heading of level %d after one of level %d; go down one level at a time, from 2 on", h.Level, last)
 		}
@@ -133,13 +155,36 @@ func (p *page) collectHeadings() {
 	}
 }
 
+// headingText is what GitHub makes a fragment of: without the alternatives of
+// images.
+func headingText(h ast.Node, source []byte) string {
+	text := Plain(h, source)
+	for image := range nodes[*ast.Image](h) {
+		text = strings.Replace(text, Plain(image, source), "", 1)
+	}
+	return text
+}
+
+// checkSections wants something below each heading.
+func (p *page) checkSections() {
+	for n := p.Doc.FirstChild(); n != nil; n = n.NextSibling() {
+		h, ok := n.(*ast.Heading)
+		if !ok {
+			continue
+		}
+		if next, ok := n.NextSibling().(*ast.Heading); n.NextSibling() == nil || ok && next.Level <= h.Level {
+			p.reportAt(h, "nothing stands below the heading %q; write the section, or take the heading away", Plain(h, p.Source))
+		}
+	}
+}
+
 // wordsPerMinute is a slow reader's pace: much of what is read is code.
 const wordsPerMinute = 200
 
 func minutes(doc ast.Node, source []byte) int {
 	words := 0
 	for child := doc.FirstChild(); child != nil; child = child.NextSibling() {
-		words += len(strings.Fields(plain(child, source)))
+		words += len(strings.Fields(Plain(child, source)))
 	}
 	return max(1, (words+wordsPerMinute-1)/wordsPerMinute)
 }

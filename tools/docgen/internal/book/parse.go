@@ -18,11 +18,15 @@ func parse(source []byte) ast.Node {
 	return markdown.Parser().Parse(text.NewReader(source))
 }
 
-// plain is the text of a node, without markup.
-func plain(n ast.Node, source []byte) string {
+// Plain is what a reader sees of a node, without markup, and without the code of
+// embeds and fences.
+func Plain(root ast.Node, source []byte) string {
 	var b strings.Builder
-	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
+			if n.Type() == ast.TypeBlock && n != root {
+				b.WriteByte(' ')
+			}
 			return ast.WalkContinue, nil
 		}
 		switch n := n.(type) {
@@ -35,6 +39,10 @@ func plain(n ast.Node, source []byte) string {
 			b.Write(n.Value)
 		case *ast.AutoLink:
 			b.Write(n.Label(source))
+		case *Embed:
+			b.WriteString(n.Claim + " " + n.Snippet.Name)
+		case *Diagram:
+			b.WriteString(n.Title + " " + n.Description)
 		}
 		return ast.WalkContinue, nil
 	})

@@ -30,33 +30,42 @@ func (l *loading) checkSamples() {
 		}
 	}
 	for _, p := range l.ordered() {
+		if p.broken && len(p.Source) == 0 { // given up
+			continue
+		}
 		if !samples[p.Slug] {
 			p.report(1, 1, "there is no sample %s; an article has the name of the sample that it shows", p.Sample)
 			continue
 		}
 		l.checkShown(p)
 	}
+	core, err := l.tree.Files("relay")
+	if err == nil {
+		names = append(names, core...)
+	}
 	l.checkRegions(names)
 }
 
 func (l *loading) checkShown(p *page) {
-	if p.broken {
+	if l.testsBelow(p.Sample); p.broken || l.unreadable[p.Sample] {
 		return
 	}
 	exist := map[string]bool{}
 	for _, test := range l.testsBelow(p.Sample) {
-		exist[test.Name] = true
 		_, unshown := p.Unshown[test.Name]
 		switch {
+		case exist[test.Name]:
+			l.report(finding.Finding{File: test.Path, Line: test.Line, Message: "the sample has another " + test.Name + "; give one of them another name"})
 		case !p.shown[test.Name] && !unshown:
 			l.report(finding.Finding{File: test.Path, Line: test.Line, Message: test.Name + " is not shown: embed it in " + p.Path + ", or list it there under unshown with a reason"})
 		case p.shown[test.Name] && unshown:
-			p.report(1, 1, "front matter: %s is listed as unshown and yet embedded; take it from the list", test.Name)
+			p.report(frontLine(p.head, test.Name), 1, "front matter: %s is listed as unshown and yet embedded; take it from the list", test.Name)
 		}
+		exist[test.Name] = true
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Unshown)) {
 		if !exist[name] {
-			p.report(1, 1, "front matter: unshown %s: %s has no such test", name, p.Sample)
+			p.report(frontLine(p.head, name), 1, "front matter: unshown %s: %s has no such test", name, p.Sample)
 		}
 	}
 }
@@ -86,9 +95,9 @@ func (l *loading) checkAfter(p *page) {
 		to := l.pages[slug]
 		switch {
 		case to == nil:
-			p.report(1, 1, "front matter: after %q: there is no such article", slug)
+			p.report(frontLine(p.head, "after"), 1, "front matter: after %q: there is no such article", slug)
 		case l.leadsTo(to, p.Slug, map[string]bool{}):
-			p.report(1, 1, "front matter: after %q: that one comes after this one, so neither could be read first", slug)
+			p.report(frontLine(p.head, "after"), 1, "front matter: after %q: that one comes after this one, so neither could be read first", slug)
 		default:
 			p.After = append(p.After, to.Article)
 		}

@@ -33,7 +33,8 @@ func (p *page) collectSections() {
 	for n := p.Doc.FirstChild(); n != nil; n = n.NextSibling() {
 		if h, ok := n.(*ast.Heading); ok && h.Level == 2 {
 			id, _ := h.AttributeString("id")
-			at = string(id.([]byte))
+			name, _ := id.([]byte) // none for a heading without words
+			at = string(name)
 			continue
 		}
 		s := p.sections[at]

@@ -27,7 +27,7 @@ func (s slugs) unique(id string) string {
 // lower case; a space becomes a hyphen; the rest goes.
 func slug(text string) string {
 	var b strings.Builder
-	for _, r := range strings.ToLower(strings.TrimSpace(text)) {
+	for _, r := range strings.ToLower(text) {
 		switch {
 		case r == ' ':
 			b.WriteByte('-')

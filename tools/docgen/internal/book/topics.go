@@ -21,6 +21,7 @@ func (l *loading) readTopics() {
 		return
 	}
 	groups, seen := map[*Article]*TopicGroup{}, map[string]bool{}
+	astray := false // a topic of an article that is not there, which may be one that has none
 	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
 		report := func(message string) {
 			l.report(finding.Finding{File: topicsFile, Line: i + 1, Message: message})
@@ -40,8 +41,14 @@ func (l *loading) readTopics() {
 		if !numbersLike.MatchString(columns[3]) {
 			report("the fourth column has numbers such as 000.004 and ranges such as 000.004-000.009, with commas between them")
 		}
+		for part := range strings.SplitSeq(columns[3], ",") {
+			if from, to, ok := strings.Cut(strings.TrimSpace(part), "-"); ok && from >= to {
+				report("the range " + part + " ends before it begins")
+			}
+		}
 		topic := Topic{Text: columns[0]}
 		article := l.topicHeading(&topic, columns[1], report)
+		astray = astray || article == nil && columns[1] != "-"
 		l.topicTest(&topic, columns[2], report)
 		if groups[article] == nil {
 			groups[article] = &TopicGroup{Article: article}
@@ -51,6 +58,8 @@ func (l *loading) readTopics() {
 	for _, p := range l.ordered() {
 		if group := groups[p.Article]; group != nil {
 			l.book.Topics = append(l.book.Topics, *group)
+		} else if !p.broken && !astray {
+			p.report(1, 1, "%s lists no topic of this article; write a line for each thing that it teaches", topicsFile)
 		}
 	}
 	if left := groups[nil]; left != nil {
@@ -70,8 +79,8 @@ func (l *loading) topicHeading(topic *Topic, where string, report func(string)) 
 		return nil
 	}
 	heading, ok := p.headings[fragment]
-	if !ok {
-		report(p.Path + " has no heading #" + fragment + "; it has " + known(p))
+	if !ok && !p.broken {
+		report(p.Path + " has no heading #" + fragment + known(p, fragment))
 	}
 	topic.Heading = heading
 	return p.Article
@@ -84,6 +93,10 @@ func (l *loading) topicTest(topic *Topic, where string, report func(string)) {
 	}
 	file, name, _ := strings.Cut(where, "#")
 	snippet, err := l.tree.Cut(file, name, source.Modifiers{})
+	if faults := l.markerFaults(file); err != nil && len(faults) > 0 {
+		l.report(faults...) // where they are, and once
+		return
+	}
 	switch {
 	case err != nil:
 		report(err.Error())

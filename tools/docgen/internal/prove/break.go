@@ -1,17 +1,16 @@
 package prove
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/bluekeyes/go-gitdiff/gitdiff"
+	"time"
 
 	"github.com/relay-samples/relay-go/tools/docgen/internal/book"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/finding"
@@ -19,64 +18,60 @@ import (
 )
 
 // Breaks applies each patch, in an overlay that leaves the repository alone, and
-// wants the test that it names to fail.
-func Breaks(ctx context.Context, root string, tree *source.Tree, breaks []book.Break) []finding.Finding {
-	var findings []finding.Finding
+// wants the test that it names to fail. A test that is skipped here, for want of
+// a server say, neither fails nor passes: its patch is untried. When ctx ends it
+// stops early, and what it has not tried is no finding.
+func Breaks(ctx context.Context, root string, tree *source.Tree, breaks []book.Break) (findings, untried []finding.Finding) {
 	for _, b := range breaks {
-		if err := breaks1(ctx, root, tree, b); err != nil {
-			findings = append(findings, finding.Finding{File: b.Path, Line: b.Line, Col: b.Col, Message: err.Error()})
+		err := tryBreak(ctx, root, tree, b)
+		switch {
+		case ctx.Err() != nil:
+			return findings, untried
+		case errors.Is(err, errSkipped):
+			untried = append(untried, at(b, fmt.Errorf("%w: nobody knows whether the patch breaks %s", err, b.Test)))
+		case err != nil:
+			findings = append(findings, at(b, err))
 		}
 	}
-	return findings
+	return findings, untried
 }
 
-func breaks1(ctx context.Context, root string, tree *source.Tree, b book.Break) error {
+var errSkipped = errors.New("the test is skipped here")
+
+func tryBreak(ctx context.Context, root string, tree *source.Tree, b book.Break) error {
+	files, err := patched(tree, b.Patch)
+	if err != nil {
+		return err
+	}
 	scratch, err := os.MkdirTemp("", "docgen-break-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(scratch)
-	overlay, err := patched(root, scratch, tree, b.Patch)
+	overlay, err := writeOverlay(root, scratch, files)
 	if err != nil {
 		return err
 	}
 	out, err := testWith(ctx, root, overlay, b)
 	top, _, _ := strings.Cut(b.Test, "/")
-	switch failed := bytes.Contains(out, []byte("--- FAIL: "+top)); {
+	switch {
+	case err == nil && strings.Contains(out, "--- SKIP: "+top):
+		return errSkipped
 	case err == nil:
 		return fmt.Errorf("with the patch %s still passes: the patch breaks nothing that the test promises", b.Test)
-	case !failed:
-		return fmt.Errorf("with the patch %s does not even run:\n%s", b.Test, out)
+	case !strings.Contains(out, "--- FAIL: "+top):
+		return fmt.Errorf("with the patch %s does not even run (%w):\n%s", b.Test, err, out)
 	}
 	return nil
 }
 
-// patched writes the files that a patch changes to a folder, and says in an
-// overlay which ones they stand for.
-func patched(root, scratch string, tree *source.Tree, patch string) (overlay string, err error) {
-	files, _, err := gitdiff.Parse(strings.NewReader(patch))
-	if err != nil {
-		return "", fmt.Errorf("the patch is no unified diff: %w", err)
-	}
-	if len(files) == 0 {
-		return "", fmt.Errorf("the patch changes no file; begin it with --- a/path and +++ b/path")
-	}
+// writeOverlay writes the files to a folder, and says in an overlay which ones
+// they stand for.
+func writeOverlay(root, scratch string, files map[string][]byte) (overlay string, err error) {
 	replaced := map[string]string{}
-	for i, file := range files {
-		of := strings.TrimPrefix(strings.TrimPrefix(file.NewName, "b/"), "a/")
-		before, err := tree.Read(of)
-		if err != nil {
-			return "", fmt.Errorf("the patch is for %s, which can't be read: %w", of, err)
-		}
-		if err := locate(file.TextFragments, before); err != nil {
-			return "", fmt.Errorf("the patch does not fit %s any more: %w", of, err)
-		}
-		var after bytes.Buffer
-		if err := gitdiff.Apply(&after, bytes.NewReader(before), file); err != nil {
-			return "", fmt.Errorf("the patch does not fit %s any more: %w", of, err)
-		}
+	for i, of := range slices.Sorted(maps.Keys(files)) {
 		name := filepath.Join(scratch, fmt.Sprintf("%d.go", i))
-		if err := os.WriteFile(name, after.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(name, files[of], 0o600); err != nil {
 			return "", err
 		}
 		replaced[filepath.Join(root, filepath.FromSlash(of))] = name
@@ -89,38 +84,11 @@ func patched(root, scratch string, tree *source.Tree, patch string) (overlay str
 	return overlay, os.WriteFile(overlay, content, 0o600)
 }
 
-// locate moves the hunks of a patch to where their lines stand now: the lines
-// above them may have become more or fewer since the patch was written.
-func locate(hunks []*gitdiff.TextFragment, text []byte) error {
-	lines := strings.SplitAfter(string(text), "\n")
-	moved := int64(0) // of the new text against the old one, by the hunks before
-	for _, hunk := range hunks {
-		var old []string
-		for _, line := range hunk.Lines {
-			if line.Old() {
-				old = append(old, line.Line)
-			}
-		}
-		at, times := 0, 0
-		for i := range len(lines) - len(old) + 1 {
-			if slices.Equal(lines[i:i+len(old)], old) {
-				at, times = i, times+1
-			}
-		}
-		if times != 1 {
-			return fmt.Errorf("the %d lines that begin with %q stand there %d times, not once", len(old), strings.Join(old[:min(1, len(old))], ""), times)
-		}
-		hunk.OldPosition = int64(at + 1)
-		hunk.NewPosition = hunk.OldPosition + moved
-		moved += hunk.NewLines - hunk.OldLines
-	}
-	return nil
-}
+// testPatience is how long a patched test may run: less than patience, so that
+// go test ends a test that hangs by itself, and says where it hung.
+const testPatience = patience - time.Minute
 
-func testWith(ctx context.Context, root, overlay string, b book.Break) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-overlay="+overlay, "-run", book.RunPattern(b.Test), "./"+b.Dir+"/...")
-	cmd.Dir = root
-	return cmd.CombinedOutput()
+func testWith(ctx context.Context, root, overlay string, b book.Break) (string, error) {
+	return output(ctx, root, "go", "test", "-v", "-count=1", "-timeout="+testPatience.String(), "-overlay="+overlay,
+		"-run", book.RunPattern(b.Test), "./"+b.Dir+"/...")
 }

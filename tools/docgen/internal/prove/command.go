@@ -5,28 +5,25 @@ package prove
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"regexp"
 	"strings"
-	"time"
 
 	"github.com/relay-samples/relay-go/tools/docgen/internal/book"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/finding"
 )
 
-// patience is how long a command may take, compilation included.
-const patience = 5 * time.Minute
-
-// Commands runs the sh run blocks in the repository's root, apart from those
-// that run the tests, and compares what they print with what the article says.
+// Commands runs the sh run blocks in the repository's root, apart from those that
+// run the tests, and compares what they print with what the article says.
 func Commands(ctx context.Context, root string, commands []*book.Command) []finding.Finding {
 	var findings []finding.Finding
 	for _, c := range commands {
 		if c.RunsTests {
 			continue
 		}
-		printed, err := shell(ctx, root, c.Script)
+		printed, err := output(ctx, root, "sh", "-e", "-c", c.Script)
 		switch {
+		case ctx.Err() != nil:
+			return findings
 		case err != nil:
 			findings = append(findings, finding.Finding{File: c.Path, Line: c.Line, Col: c.Col,
 				Message: fmt.Sprintf("the command failed (%v):\n%s", err, printed)})
@@ -36,16 +33,6 @@ func Commands(ctx context.Context, root string, commands []*book.Command) []find
 		}
 	}
 	return findings
-}
-
-func shell(ctx context.Context, dir, script string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-e", "-c", script)
-	cmd.Dir = dir
-	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
-	return string(out), err
 }
 
 var took = regexp.MustCompile(`\b\d+(\.\d+)?(ns|µs|ms|s)\b`)

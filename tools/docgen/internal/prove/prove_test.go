@@ -1,6 +1,7 @@
 package prove_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -83,7 +84,9 @@ func TestBreaks_PatchThatMakesItsTestFailIsFineAndLeavesTheFilesAlone(t *testing
 	root, tree := module(t)
 	before, err := tree.Read("samples/a/guard.go")
 	require.NoError(t, err)
-	require.Empty(t, prove.Breaks(t.Context(), root, tree, []book.Break{patch("\treturn token >= highest", "\treturn true")}))
+	findings, untried := prove.Breaks(t.Context(), root, tree, []book.Break{patch("\treturn token >= highest", "\treturn true")})
+	require.Empty(t, findings)
+	require.Empty(t, untried)
 	after, err := os.ReadFile(filepath.Join(root, "samples/a/guard.go"))
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
@@ -93,21 +96,66 @@ func TestBreaks_PatchFindsItsLinesWhereverTheyStandNow(t *testing.T) {
 	root, tree := module(t)
 	b := patch("\treturn token >= highest", "\treturn true")
 	b.Patch = strings.Replace(b.Patch, "@@ -3,4 +3,4 @@", "@@ -93,4 +93,4 @@", 1)
-	require.Empty(t, prove.Breaks(t.Context(), root, tree, []book.Break{b}))
+	findings, untried := prove.Breaks(t.Context(), root, tree, []book.Break{b})
+	require.Empty(t, findings)
+	require.Empty(t, untried)
 }
 
 func TestBreaks_PatchThatDoesNotBreakTheTestIsAFinding(t *testing.T) {
 	root, tree := module(t)
 	for says, b := range map[string]book.Break{
-		"still passes":      patch("\treturn token >= highest", "\treturn token > highest"),
-		"does not even run": patch("\treturn token >= highest", "\treturn tokn"),
-		"does not fit":      patch("\treturn token > highest", "\treturn true"),
-		"can't be read":     {Path: "articles/a.md", Line: 9, Col: 1, Dir: "samples/a", Test: "TestX", Patch: "--- a/samples/a/gone.go\n+++ b/samples/a/gone.go\n@@ -1,1 +1,1 @@\n-a\n+b\n"},
-		"changes no file":   {Path: "articles/a.md", Line: 9, Col: 1, Dir: "samples/a", Test: "TestX", Patch: "nothing\n"},
+		"still passes":             patch("\treturn token >= highest", "\treturn token > highest"),
+		"does not even run":        patch("\treturn token >= highest", "\treturn tokn"),
+		"does not fit":             patch("\treturn token > highest", "\treturn true"),
+		"can't be read":            {Path: "articles/a.md", Line: 9, Col: 1, Dir: "samples/a", Test: "TestX", Patch: "--- a/samples/a/gone.go\n+++ b/samples/a/gone.go\n@@ -1,1 +1,1 @@\n-a\n+b\n"},
+		"hunk 1 (@@ -3,4 +3,4 @@)": patch("\treturn token > highest", "\treturn true"),
+		"no unified diff":          {Path: "articles/a.md", Line: 9, Col: 1, Dir: "samples/a", Test: "TestX", Patch: "--- a/x\n+++ b/x\n@@ -1,9 +1,1 @@\n-a\n+b\n"},
+		"adds, removes":            {Path: "articles/a.md", Line: 9, Col: 1, Dir: "samples/a", Test: "TestX", Patch: "--- /dev/null\n+++ b/samples/a/new.go\n@@ -0,0 +1,1 @@\n+package a\n"},
+		"changes no file":          {Path: "articles/a.md", Line: 9, Col: 1, Dir: "samples/a", Test: "TestX", Patch: "nothing\n"},
 	} {
-		findings := prove.Breaks(t.Context(), root, tree, []book.Break{b})
+		findings, untried := prove.Breaks(t.Context(), root, tree, []book.Break{b})
+		require.Empty(t, untried)
 		require.Len(t, findings, 1, says)
 		require.Contains(t, findings[0].String(), "articles/a.md:9:1: ")
 		require.Contains(t, findings[0].Message, says)
+		if runs := says == "still passes" || says == "does not even run"; !runs {
+			require.Equal(t, findings, prove.Fit(tree, []book.Break{b}), "it is known without running anything")
+		}
 	}
+}
+
+func TestFit_PatchThatFitsIsFineWhateverItsTestSays(t *testing.T) {
+	_, tree := module(t)
+	require.Empty(t, prove.Fit(tree, []book.Break{patch("\treturn token >= highest", "\treturn tokn")}))
+}
+
+func TestFit_SaysWhichHunkDoesNotFit(t *testing.T) {
+	_, tree := module(t)
+	b := patch("\treturn token >= highest", "\treturn true")
+	b.Patch += "@@ -8,1 +8,1 @@\n-gone\n+here\n"
+	findings := prove.Fit(tree, []book.Break{b})
+	require.Len(t, findings, 1)
+	require.Equal(t, `articles/a.md:9:1: the patch does not fit samples/a/guard.go any more: `+
+		`the lines of hunk 2 (@@ -8,1 +8,1 @@), which begin with "gone", stand there 0 times, not once`, findings[0].String())
+}
+
+func TestBreaks_ThatAreInterruptedAreNoFinding(t *testing.T) {
+	root, tree := module(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	findings, untried := prove.Breaks(ctx, root, tree, []book.Break{patch("\treturn token >= highest", "\treturn token > highest")})
+	require.Empty(t, findings)
+	require.Empty(t, untried)
+}
+
+func TestBreaks_PatchWhoseTestIsSkippedIsUntried(t *testing.T) {
+	root, tree := module(t)
+	test := filepath.Join(root, "samples/a/guard_test.go")
+	text, err := os.ReadFile(test)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(test, []byte(strings.Replace(string(text), "{\n\tif", "{\n\tt.Skip(\"no server\")\n\tif", 1)), 0o600))
+	findings, untried := prove.Breaks(t.Context(), root, tree, []book.Break{patch("\treturn token >= highest", "\treturn true")})
+	require.Empty(t, findings)
+	require.Len(t, untried, 1)
+	require.Equal(t, "articles/a.md:9:1: the test is skipped here: nobody knows whether the patch breaks TestAdmit_RefusesTheStaleOne", untried[0].String())
 }

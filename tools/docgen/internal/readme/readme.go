@@ -21,30 +21,32 @@ const (
 	end    = "<!-- docgen:end samples -->\n"
 )
 
-// Files are the generated files, by path.
-func Files(b *book.Book, tree *source.Tree) (map[string][]byte, error) {
+// Files are the generated files, by path. With findings there are none.
+func Files(b *book.Book, tree *source.Tree) (map[string][]byte, []finding.Finding) {
 	text, err := tree.Read(readme)
 	if err != nil {
-		return nil, err
+		return nil, []finding.Finding{{File: readme, Message: err.Error()}}
 	}
 	index, err := withIndex(text, b)
 	if err != nil {
-		return nil, err
+		return nil, []finding.Finding{{File: readme, Message: err.Error()}}
 	}
 	files := map[string][]byte{readme: index}
+	var findings []finding.Finding
 	for _, a := range b.Articles {
-		files[path.Join(a.Sample, readme)] = sample(a)
+		content, found := sample(a, tree)
+		files[path.Join(a.Sample, readme)] = content
+		findings = append(findings, found...)
+	}
+	if len(findings) > 0 {
+		return nil, findings
 	}
 	return files, nil
 }
 
 // Check wants the files in the repository to be those that are generated.
 func Check(b *book.Book, tree *source.Tree) []finding.Finding {
-	files, err := Files(b, tree)
-	if err != nil {
-		return []finding.Finding{{File: readme, Message: err.Error()}}
-	}
-	var findings []finding.Finding
+	files, findings := Files(b, tree)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if text, err := tree.Read(name); err != nil || !bytes.Equal(text, files[name]) {
 			findings = append(findings, finding.Finding{File: name, Line: firstDifference(text, files[name]),
@@ -72,19 +74,16 @@ func withIndex(text []byte, b *book.Book) ([]byte, error) {
 	var table strings.Builder
 	table.WriteString("| Sample | Article | Needs |\n|---|---|---|\n")
 	for _, a := range b.Articles {
-		fmt.Fprintf(&table, "| [%s](%s) | [%s](%s): %s | %s |\n", a.Slug, a.Sample, cell(a.Title), a.Path, cell(lowerFirst(a.Summary)), column(a.Needs))
+		fmt.Fprintf(&table, "| [%s](%s) | [%s](%s). %s | %s |\n", a.Slug, a.Sample, cell(a.Title), a.Path, cell(a.Summary), column(a.Needs))
 	}
 	return []byte(before + begin + table.String() + end + after), nil
 }
-
-// names are those of what a sample's tests may need.
-var names = map[string]string{"postgres": "PostgreSQL", "redis": "Redis", "etcd": "etcd", "zookeeper": "ZooKeeper", "docker": "Docker"}
 
 // listed are the names of what a sample's tests need beside Go.
 func listed(needs []string) string {
 	var said []string
 	for _, need := range needs {
-		said = append(said, names[need])
+		said = append(said, book.NeedName(need))
 	}
 	return strings.Join(said, ", ")
 }
@@ -103,16 +102,4 @@ func column(needs []string) string {
 		return "Go"
 	}
 	return "Go; " + listed(needs) + " for some tests"
-}
-
-// cell escapes what would end a table's cell.
-func cell(s string) string {
-	return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "|", `\|`)
-}
-
-func lowerFirst(s string) string {
-	if len(s) > 1 && s[1] >= 'A' && s[1] <= 'Z' { // an abbreviation
-		return s
-	}
-	return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):]
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"strings"
 	"time"
 )
@@ -32,7 +31,10 @@ type outcome struct {
 	status  Status // empty until it ended
 	took    time.Duration
 	skipped string // the latest thing that it logged
+	chatter bool   // and that is about the machine
+	parent  bool   // it has subtests
 	output  strings.Builder
+	quiet   strings.Builder // output without chatter
 }
 
 // Load reads a results file. A line that cannot be read, or the end of the file
@@ -103,6 +105,9 @@ func (l *loader) header() error {
 		return fmt.Errorf("the file is of version %d, this docgen reads %d: run docgen record", h.Docgen, format)
 	}
 	for _, p := range h.Packages {
+		if p == nil {
+			return errors.New("a package of the first line is null: run docgen record")
+		}
 		l.dirs[p.Package] = p.Dir
 		l.set.tests[p.Dir] = map[string]*outcome{}
 	}
@@ -143,21 +148,33 @@ func (s *Set) apply(dir string, e event) {
 	if test == nil {
 		test = &outcome{}
 		tests[e.Test] = test
+		if end := strings.LastIndexByte(e.Test, '/'); end >= 0 && tests[e.Test[:end]] != nil {
+			tests[e.Test[:end]].parent = true
+		}
 	}
 	if status, ok := statuses[e.Action]; ok {
 		test.status = status
 		test.took = time.Duration(e.Elapsed * float64(time.Second))
 		return
 	}
+	e.Output = printable(e.Output)
 	if e.Action != "output" || isFrame(e) {
 		return
 	}
-	test.log(e.Output)
+	chatter := test.log(e.Output)
 	// A parent's output is its subtests' too, in the order in which it came.
-	for name := e.Test; name != "."; name = path.Dir(name) {
+	for name := e.Test; ; {
 		if parent := tests[name]; parent != nil {
 			parent.output.WriteString(e.Output)
+			if !chatter {
+				parent.quiet.WriteString(e.Output)
+			}
 		}
+		end := strings.LastIndexByte(name, '/')
+		if end < 0 {
+			return
+		}
+		name = name[:end]
 	}
 }
 
@@ -168,14 +185,23 @@ func (s *Set) Test(dir, name string) Result {
 		return Result{Status: NotRun}
 	}
 	test := s.tests[dir][name]
-	result := Result{Status: test.status, Took: test.took, Output: shorten(test.output.String())}
+	result := Result{Status: test.status, Took: test.took}
 	switch test.status {
 	case Skipped:
 		result.Why = strings.TrimSpace(test.skipped)
+	case Passed:
+		if why, partly := s.partly(dir, name); partly {
+			result.Status, result.Why = Skipped, why
+		}
 	case "":
 		result.Status = NotRun
 		result.Why = "it began, and the test program ended before it did"
 	}
+	output := &test.output
+	if result.Status == Passed {
+		output = &test.quiet
+	}
+	result.Output = shorten(output.String())
 	return result
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -28,13 +29,31 @@ var logged = regexp.MustCompile(`^    \S+\.go:\d+: (?s:(.*))$`)
 
 const continued = "        "
 
-// log notes the latest message: the one before a skip is the skip's reason.
-func (o *outcome) log(output string) {
+// log notes the latest message: the one before a skip is the skip's reason. It
+// tells whether the line is chatter.
+func (o *outcome) log(output string) bool {
 	if match := logged.FindStringSubmatch(output); match != nil {
-		o.skipped = match[1]
+		o.skipped, o.chatter = match[1], isChatter(match[1])
 	} else if rest, ok := strings.CutPrefix(output, continued); ok {
 		o.skipped += rest
+	} else {
+		o.chatter = false
 	}
+	return o.chatter
+}
+
+// escapes are what a terminal takes for colours, titles and moves.
+var escapes = regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])`)
+
+// printable takes out what no page can show: escape sequences, and control
+// characters apart from tabs and line ends.
+func printable(output string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' && r != '\n' {
+			return -1
+		}
+		return r
+	}, escapes.ReplaceAllString(output, ""))
 }
 
 // shorten cuts the middle out of what is too long.

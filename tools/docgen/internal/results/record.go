@@ -34,7 +34,7 @@ func Record(ctx context.Context, dir string, packages []string, w io.Writer, pro
 	if err != nil {
 		return err
 	}
-	defer tree.Close() //nolint:errcheck // only read from
+	defer tree.Close()
 
 	env, err := environment(ctx, dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func Record(ctx context.Context, dir string, packages []string, w io.Writer, pro
 	if err := json.NewEncoder(w).Encode(before); err != nil {
 		return err
 	}
-	run := recording{dir: dir, w: w, progress: progress, names: map[string]string{}}
+	run := recording{dir: dir, w: w, progress: progress, names: map[string]string{}, skips: map[string]map[string]bool{}}
 	// Where things are on this machine is no result: the stack traces of two
 	// machines would differ in nothing else.
 	run.hide = folders(dir, filepath.Join(env.GOROOT, "src"), env.GOMODCACHE)
@@ -88,6 +88,7 @@ type recording struct {
 	building map[string]*strings.Builder // what the compiler said, by package
 	failed   []string                    // packages that did not build
 	ended    int                         // packages whose tests ended
+	skips    map[string]map[string]bool  // top-level tests that were skipped, or parts of them, by package
 }
 
 func (r *recording) tests(ctx context.Context, packages []string) error {
@@ -187,8 +188,17 @@ func (r *recording) note(line []byte) error {
 	case e.Test == "":
 		r.ended++
 		_, _ = fmt.Fprintf(r.progress, "%s\t%s\t%.1fs\n", statuses[e.Action], dir, e.Elapsed)
+		if n := len(r.skips[e.Package]); n > 0 {
+			_, _ = fmt.Fprintf(r.progress, "skipped\t%s\t%d tests, in whole or in part\n", dir, n)
+		}
 	case e.Action == "fail":
 		_, _ = fmt.Fprintf(r.progress, "failed\t%s\t%s\n", dir, e.Test)
+	case e.Action == "skip":
+		if r.skips[e.Package] == nil {
+			r.skips[e.Package] = map[string]bool{}
+		}
+		top, _, _ := strings.Cut(e.Test, "/")
+		r.skips[e.Package][top] = true
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func TestRecord_AFailedTestIsAResultAndNoError(t *testing.T) {
 	set := load(t, r.file)
 	for name, want := range map[string]results.Status{
 		"TestPasses": results.Passed, "TestFails": results.Failed, "TestSkips": results.Skipped, "Example": results.Passed,
-		"TestSubtests": results.Passed, "TestSubtests/one_of_two": results.Passed, "TestSubtests/a/b": results.Skipped,
+		"TestSubtests": results.Skipped, "TestSubtests/one_of_two": results.Passed, "TestSubtests/a/b": results.Skipped,
 		"TestParallel1": results.Passed, "TestNone": results.NotRun, "TestSubtests/none": results.NotRun, "": results.NotRun,
 	} {
 		require.Equal(t, want, set.Test("s/x", name).Status, name)
@@ -33,6 +33,8 @@ func TestRecord_AFailedTestIsAResultAndNoError(t *testing.T) {
 
 	require.Contains(t, r.progress, "failed\ts/x\tTestFails\n")
 	require.Contains(t, r.progress, "failed\ts/x/cmd/tool\t")
+	require.Contains(t, r.progress, "skipped\ts/x\t3 tests, in whole or in part\n")
+	require.NotContains(t, r.progress, "skipped\ts/x/cmd/tool")
 }
 
 func TestRecord_TheHeaderNamesPackagesTestsAndSourcesAndNothingOfTheMachine(t *testing.T) {

@@ -29,15 +29,3 @@ func (b *Builder) articlePage(a *book.Article, w around) ([]byte, error) {
 func categoryID(name string) string {
 	return "category-" + strings.Join(strings.Fields(strings.ToLower(name)), "-")
 }
-
-var needNames = map[string]string{
-	"docker": "Docker", "postgres": "PostgreSQL", "redis": "Redis", "zookeeper": "ZooKeeper",
-}
-
-// need is the name of what a sample's tests need beside Go.
-func need(key string) string {
-	if name, ok := needNames[key]; ok {
-		return name
-	}
-	return key
-}

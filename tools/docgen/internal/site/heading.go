@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/book"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
@@ -25,7 +26,7 @@ func (headingRenderer) render(w util.BufWriter, source []byte, n ast.Node, enter
 		return ast.WalkContinue, nil
 	}
 	_, _ = fmt.Fprintf(w, `</h%d><a class="anchor" href="#%s" aria-label="Link to: %s">#</a></div>`+"\n",
-		h.Level, util.EscapeHTML(util.URLEscape(id, false)), util.EscapeHTML([]byte(strings.TrimSpace(plainText(h, source)))))
+		h.Level, util.EscapeHTML(util.URLEscape(id, false)), util.EscapeHTML([]byte(strings.TrimSpace(book.Plain(h, source)))))
 	return ast.WalkContinue, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	_ "image/jpeg"
 	_ "image/png"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/book"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
@@ -41,7 +42,7 @@ func (r *imageRenderer) render(w util.BufWriter, source []byte, n ast.Node, ente
 	}
 	destination := n.(*ast.Image).Destination
 	_, _ = fmt.Fprintf(w, `<img src="%s" alt="%s" loading="lazy"`,
-		util.EscapeHTML(util.URLEscape(destination, true)), util.EscapeHTML([]byte(plainText(n, source))))
+		util.EscapeHTML(util.URLEscape(destination, true)), util.EscapeHTML([]byte(book.Plain(n, source))))
 	if size, ok := r.sizes[string(destination)]; ok {
 		_, _ = fmt.Fprintf(w, ` width="%d" height="%d"`, size.X, size.Y)
 	}

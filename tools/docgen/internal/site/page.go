@@ -4,6 +4,8 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
+
+	"github.com/relay-samples/relay-go/tools/docgen/internal/book"
 )
 
 //go:embed templates
@@ -13,7 +15,7 @@ var templateFiles embed.FS
 func newTemplates(m *markdown) *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"inline":     m.inline,
-		"need":       need,
+		"need":       book.NeedName,
 		"tally":      newTally,
 		"categoryID": categoryID,
 		"count":      count,

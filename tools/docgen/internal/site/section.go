@@ -63,7 +63,7 @@ func (s *section) add(text string, weight float64) {
 
 // read adds a block of the article. The first paragraph shows in the results.
 func (s *section) read(n ast.Node, source []byte) {
-	text := plainText(n, source)
+	text := book.Plain(n, source)
 	s.add(text, inText)
 	if s.excerpt == "" && n.Kind() == ast.KindParagraph {
 		s.excerpt = shorten(strings.Join(strings.Fields(text), " "), excerptLength)

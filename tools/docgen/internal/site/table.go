@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/book"
 	"github.com/yuin/goldmark/ast"
 	east "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/renderer"
@@ -25,7 +26,7 @@ func (tableRenderer) render(w util.BufWriter, source []byte, n ast.Node, enterin
 	}
 	var columns []string
 	for cell := n.FirstChild().FirstChild(); cell != nil; cell = cell.NextSibling() {
-		if name := strings.TrimSpace(plainText(cell, source)); name != "" {
+		if name := strings.TrimSpace(book.Plain(cell, source)); name != "" {
 			columns = append(columns, name)
 		}
 	}

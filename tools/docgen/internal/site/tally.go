@@ -49,7 +49,9 @@ func newBadge(r *results.Result) badge {
 		return badge{"failed", "failed"}
 	case results.Skipped:
 		if r.Why != "" {
-			return badge{"skipped", "skipped: " + r.Why}
+			// The rest of the message is in what the test printed.
+			why, _, _ := strings.Cut(r.Why, "\n")
+			return badge{"skipped", "skipped: " + why}
 		}
 		return badge{"skipped", "skipped"}
 	}

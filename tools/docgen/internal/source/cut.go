@@ -73,7 +73,7 @@ func (f *file) region(name string, m Modifiers) (extent, error) {
 	for _, r := range f.regions {
 		names = append(names, r.Name)
 	}
-	return extent{}, fmt.Errorf("no region %s in %s%s", name, f.path, instead(name, names))
+	return extent{}, fmt.Errorf("no region %s in %s%s", name, f.path, Instead(name, names))
 }
 
 // symbolExtent is what m wants of a symbol.

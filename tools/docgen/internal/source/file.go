@@ -11,8 +11,9 @@ import (
 
 // file is a file of the tree, taken apart once for all of its snippets.
 type file struct {
-	path string
-	src  []byte
+	path    string
+	src     []byte
+	reading int // in which it was last looked at; guarded by the tree
 
 	lines   [][]byte     // of src, without line ends; line 1 is lines[0]
 	literal map[int]bool // lines that begin inside a raw string: their blanks are the program's, not the layout's
@@ -29,23 +30,27 @@ type file struct {
 // file returns the file at name, read now and parsed again only if it changed:
 // a rebuild after one edit pays for one file.
 func (t *Tree) file(name string) (*file, error) {
+	t.mu.Lock()
+	known, reading := t.files[name], t.reading
+	if known != nil && reading > 0 && known.reading == reading {
+		t.mu.Unlock()
+		return known, nil
+	}
+	t.mu.Unlock()
 	src, err := t.Read(name)
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
-	known := t.files[name]
-	t.mu.Unlock()
-	if known != nil && bytes.Equal(known.src, src) {
-		return known, nil
-	}
 
 	// Outside the mutex: two goroutines may parse the same file, neither waits.
-	parsed := parse(name, src)
+	if known == nil || !bytes.Equal(known.src, src) {
+		known = parse(name, src)
+	}
 	t.mu.Lock()
-	t.files[name] = parsed
-	t.mu.Unlock()
-	return parsed, nil
+	defer t.mu.Unlock()
+	known.reading = reading
+	t.files[name] = known
+	return known, nil
 }
 
 func parse(name string, src []byte) *file {

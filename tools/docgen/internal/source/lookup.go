@@ -50,7 +50,7 @@ func (t *Tree) missing(f *file, name string) error {
 				name, f.path, parent)
 		}
 	}
-	return fmt.Errorf("no %s in %s%s", name, f.path, instead(name, names))
+	return fmt.Errorf("no %s in %s%s", name, f.path, Instead(name, names))
 }
 
 // sibling is the one other Go file of the folder that has name, if there is
@@ -78,9 +78,9 @@ const (
 	mostListed = 6 // names listed when none is near
 )
 
-// instead ends an error about a name that is not among names: with those that
+// Instead ends an error about a name that is not among names: with those that
 // are near it, or else with what there is.
-func instead(name string, names []string) string {
+func Instead(name string, names []string) string {
 	if near := nearest(name, names); len(near) > 0 {
 		return "; did you mean " + enumerate(near, "or") + "?"
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // Tree is the repository. All of its methods may be called at the same time.
@@ -18,8 +19,18 @@ import (
 type Tree struct {
 	root *os.Root
 
-	mu    sync.Mutex       // guards files
-	files map[string]*file // by path, as last read
+	mu      sync.Mutex       // guards what follows
+	files   map[string]*file // by path, as last read
+	reading int              // how often Refresh was called
+}
+
+// Refresh begins a reading of the repository: until the next one a file that has
+// been cut is not looked at again. A Tree that is never refreshed looks each
+// time.
+func (t *Tree) Refresh() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.reading++
 }
 
 // Open opens the repository whose root is dir.
@@ -37,16 +48,43 @@ func (t *Tree) Close() error { return t.root.Close() }
 // Read returns the text of the file at name, a path with slashes from the root.
 // Line ends become LF and a byte order mark is dropped, so that a checkout on
 // Windows gives the same site. A name that leads out of the repository, by ".."
-// or by a symbolic link, is an error.
+// or by a symbolic link, is an error, and so is what is no text: UTF-8 without
+// control characters.
 func (t *Tree) Read(name string) ([]byte, error) {
-	if err := inside(name); err != nil {
+	data, err := t.ReadBytes(name)
+	if err != nil {
 		return nil, err
+	}
+	if line := notText(data); line > 0 {
+		return nil, fmt.Errorf("%s is not UTF-8 text in line %d: save it as UTF-8", name, line)
+	}
+	return normalise(data), nil
+}
+
+// ReadBytes returns what is in a file, such as an image, as it is.
+func (t *Tree) ReadBytes(name string) ([]byte, error) {
+	info, err := t.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() { // a pipe would hang
+		return nil, fmt.Errorf("%s is no file that can be read: name a regular one", name)
 	}
 	data, err := t.root.ReadFile(name)
 	if err != nil {
 		return nil, t.readError(name, err)
 	}
-	return normalise(data), nil
+	return data, nil
+}
+
+// notText is the first line that no text has; 0 when there is none.
+func notText(data []byte) int {
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0 {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // Stat describes the file or folder at name.

@@ -91,3 +91,44 @@ func TestFiles_AreSortedByPathWithoutHiddenOnes(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"s/a-b.go", "s/a/z.go", "s/b.go", "s/testdata/golden"}, files)
 }
+
+func TestReadBytes_LeavesAnImageAsItIs(t *testing.T) {
+	png := "\x89PNG\r\n\x1a\n\x00"
+	tree := newTree(t, map[string]string{"p.png": png})
+	data, err := tree.ReadBytes("p.png")
+	require.NoError(t, err)
+	require.Equal(t, png, string(data))
+}
+
+func TestRead_WhatIsNoTextIsAnErrorWithItsLine(t *testing.T) {
+	tree := newTree(t, map[string]string{"latin1.md": "a\nb\xfc\n", "nul.md": "a\x00\n"})
+	_, err := tree.Read("latin1.md")
+	require.EqualError(t, err, "latin1.md is not UTF-8 text in line 2: save it as UTF-8")
+	_, err = tree.Read("nul.md")
+	require.ErrorContains(t, err, "line 1")
+}
+
+func TestRefresh_BeginsAReadingInWhichAFileIsLookedAtOnce(t *testing.T) {
+	root := newRepository(t, map[string]string{"x.go": "package x\n\nfunc A() { println(1) }\n"})
+	tree, err := source.Open(root)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, tree.Close()) })
+	cut := func() string {
+		snippet, err := tree.Cut("x.go", "A", source.Modifiers{})
+		require.NoError(t, err)
+		return string(snippet.Code)
+	}
+	change := func(to string) {
+		require.NoError(t, os.WriteFile(filepath.Join(root, "x.go"), []byte("package x\n\nfunc A() { println("+to+") }\n"), 0o600))
+	}
+	require.Contains(t, cut(), "println(1)")
+	change("2")
+	require.Contains(t, cut(), "println(2)", "a tree that is never refreshed looks each time")
+
+	tree.Refresh()
+	require.Contains(t, cut(), "println(2)")
+	change("3")
+	require.Contains(t, cut(), "println(2)", "within a reading all pieces are of one file")
+	tree.Refresh()
+	require.Contains(t, cut(), "println(3)")
+}
