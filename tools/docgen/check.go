@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -26,8 +27,14 @@ func check(ctx context.Context, c *call) error {
 	defer p.tree.Close()
 	found := append(b.Findings, readme.Check(b, p.tree)...)
 	found = append(found, prove.Fit(p.tree, b.Breaks)...)
-	found = append(found, prove.Commands(ctx, p.root, b.Commands)...)
-	return errors.Join(c.print(finding.Sort(found)), ctx.Err())
+	if len(b.Findings) == 0 { // a command that names what is not there is one finding, not two
+		found = append(found, prove.Commands(ctx, p.root, b.Commands)...)
+	}
+	if err := errors.Join(c.print(finding.Sort(found)), ctx.Err()); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.stdout, "%s, nothing found\n", counted(len(b.Articles), "article"))
+	return nil
 }
 
 // gen writes what is generated from the articles into the repository.
