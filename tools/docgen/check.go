@@ -25,9 +25,9 @@ func check(ctx context.Context, c *call) error {
 		return err
 	}
 	defer p.tree.Close()
-	found := append(b.Findings, readme.Check(b, p.tree)...)
-	found = append(found, prove.Fit(p.tree, b.Breaks)...)
-	if len(b.Findings) == 0 { // a command that names what is not there is one finding, not two
+	found := append(b.Findings, prove.Fit(p.tree, b.Breaks)...)
+	if len(b.Findings) == 0 { // what follows from a fault in an article is no fault of its own
+		found = append(found, readme.Check(b, p.tree)...)
 		found = append(found, prove.Commands(ctx, p.root, b.Commands)...)
 	}
 	if err := errors.Join(c.print(finding.Sort(found)), ctx.Err()); err != nil {

@@ -244,5 +244,5 @@ func TestCheck_CommandThatPrintsSomethingElseIsAFinding(t *testing.T) {
 	edit(t, root, article, "## Testing", "```sh run\necho ten\n```\n\n```text output=run\neleven\n```\n\n## Testing")
 	code, stdout, _ := docgen(t, root, "check")
 	require.Equal(t, 1, code)
-	require.Contains(t, stdout, "the command prints something else:\nten\n")
+	require.Contains(t, stdout, "the command prints something else; put into the article what it prints:\n\tten\n")
 }

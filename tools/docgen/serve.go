@@ -94,7 +94,8 @@ func (l *live) rebuild() {
 	defer l.building.Unlock()
 	began := time.Now()
 	files, found, err := l.build()
-	switch {
+	l.show(files, found, err)
+	switch { // said once it is so
 	case err != nil:
 		fmt.Fprintf(l.call.stderr, "docgen serve: %v\n", err)
 	case len(found) > 0:
@@ -102,12 +103,16 @@ func (l *live) rebuild() {
 	default:
 		fmt.Fprintf(l.call.stdout, "built in %v\n", time.Since(began).Round(time.Millisecond))
 	}
+}
+
+// show puts what was built in the place of what there was.
+func (l *live) show(files map[string][]byte, found []finding.Finding, failed error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if files != nil {
 		l.files = files
 	}
-	l.findings, l.failed = found, err
+	l.findings, l.failed = found, failed
 	close(l.changed)
 	l.changed = make(chan struct{})
 }

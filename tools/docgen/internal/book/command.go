@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/finding"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/results"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/source"
 )
@@ -230,10 +231,20 @@ func (l *loading) checkOutputs(p *page) {
 			continue
 		}
 		result := l.result(test, said.Test)
-		if result.Status == results.Passed && strings.TrimSpace(result.Output) != strings.TrimSpace(said.Text) {
-			p.report(said.Line, said.Col, "%s printed something else when it was recorded:\n%s", said.Test, result.Output)
+		if result.Status == results.Passed && !samePrinted(result.Output, said.Text) {
+			p.report(said.Line, said.Col, "%s printed something else when it was recorded; mend the text, or the test:%s", said.Test, finding.Indent(result.Output))
 		}
 	}
+}
+
+// logPlace is where t.Log says that it was called.
+var logPlace = regexp.MustCompile(`(?m)^    \S+\.go:\d+: `)
+
+// samePrinted compares what a test printed with what the article says. The
+// article may leave away the places that t.Log puts before its lines.
+func samePrinted(printed, said string) bool {
+	printed, said = strings.TrimSpace(printed), strings.TrimSpace(said)
+	return printed == said || strings.TrimSpace(logPlace.ReplaceAllString("    "+printed, "")) == said
 }
 
 // checkBreaks wants the tests that patches break to exist.

@@ -18,7 +18,7 @@ import (
 func (l *loading) resolveEmbeds(p *page) {
 	for link := range nodes[*ast.Link](p.Doc) {
 		word, _, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(string(link.Title), "\t", " ")), " ")
-		if !strings.HasPrefix(strings.ToLower(word), "embed") {
+		if !strings.HasPrefix(strings.ToLower(word), "embed") && !looksLikeEmbed(link) {
 			continue
 		}
 		if word != "embed" || !strings.HasPrefix(string(link.Title), "embed") {
@@ -43,6 +43,13 @@ func (l *loading) resolveEmbeds(p *page) {
 		p.embeds = append(p.embeds, embed)
 		p.expand(paragraph, embed)
 	}
+}
+
+// looksLikeEmbed tells whether a link with another title has all else that an
+// embed has: a misspelt one would be a link that nobody misses.
+func looksLikeEmbed(link *ast.Link) bool {
+	return len(link.Title) > 0 && link.Parent().ChildCount() == 1 && link.Parent().Kind() == ast.KindParagraph &&
+		strings.Contains(string(link.Destination), ".go")
 }
 
 // embed cuts what a link asks for, or reports why it can't.
@@ -100,7 +107,7 @@ func (l *loading) attachTest(p *page, embed *Embed) {
 		return
 	}
 	for _, test := range l.testsBelow(path.Dir(s.Path)) {
-		if test.Path != s.Path || s.StartLine < test.Line-docLines || s.StartLine > test.EndLine || s.EndLine < test.Line {
+		if test.Path != s.Path || s.From < test.Line || s.To > test.EndLine {
 			continue
 		}
 		name := test.Name
@@ -119,10 +126,6 @@ func (l *loading) attachTest(p *page, embed *Embed) {
 		return
 	}
 }
-
-// docLines is how far above its test a cut may begin: with the test's doc
-// comment, or the lines of context=.
-const docLines = 40
 
 // RunPattern is what go test -run takes for exactly this test.
 func RunPattern(name string) string {

@@ -39,7 +39,7 @@ func TestLoad_EachFaultIsOneFindingWithItsPlaceAndItsMend(t *testing.T) {
 		"an unknown level":                          {in("level: beginner", "level: easy"), alphaArticle + ":5:1", "beginner"},
 		"an unknown need":                           {in("needs: []", "needs: [oracle]"), alphaArticle + ":6:1", "postgres"},
 		"a prerequisite that does not exist":        {in("after: []", "after: [100-nothing]"), alphaArticle + ":7:1", "no such article"},
-		"an article that comes after itself":        {in("after: []", "after: [101-alpha]"), alphaArticle + ":7:1", "neither could be read first"},
+		"an article that comes after itself":        {in("after: []", "after: [101-alpha]"), alphaArticle + ":7:1", "does not come after itself"},
 		"a title that differs from the heading":     {in("# Alpha\n", "# Alfa\n"), alphaArticle + ":17:1", "make them the same"},
 		"a heading that skips a level":              {in("## Step one", "#### Step one"), alphaArticle + ":24:1", "one level at a time"},
 		"an embed within a sentence":                {in("[It lapses](", "As follows: [It lapses]("), alphaArticle + ":28:13", "alone in its paragraph"},
@@ -117,10 +117,24 @@ func TestLoad_EachFaultIsOneFindingWithItsPlaceAndItsMend(t *testing.T) {
 		"-run in a line that goes on":               {in("go test -run '^TestAlpha_Holds$' ./samples/101-alpha", "go test \\\n  -run TestGone \\\n  ./samples/101-alpha"), alphaArticle + ":45:1", "TestGone"},
 		"output of a subtest that is gone":          {in("```go sketch", "```text output=TestAlpha_Holds/gone"), alphaArticle + ":54:1", "no such test"},
 		"a line that go test does not print":        {in("ok  \texample.com/small/samples/101-alpha\t0.002s", "utter nonsense"), alphaArticle + ":47:1", "no line that go test prints"},
+		"a key that stands there twice":             {in("level: beginner", "level: beginner\nlevel: beginner"), alphaArticle + ":6:1", "already defined"},
+		"a list that is a text":                     {in("learn:\n  - say what holds", "learn: say what holds"), alphaArticle + ":10:1", "a list is wanted"},
+		"a summary that is too long":                {in("What holds, and for how long.", strings.Repeat("ü", 161)), alphaArticle + ":3:1", "161 characters"},
+		"a misspelt embed":                          {in("\"embed doc\"", "\"embd doc\""), alphaArticle + ":26:1", "nearly"},
+		"an image that is none":                     {in("(picture.svg)", "(../relay/none.png)"), alphaArticle + ":58:1", "no image inside"},
+		"an image of another type":                  {in("(picture.svg)", "(../relay/relay.go)"), alphaArticle + ":58:1", "no image that a page shows"},
+		"an image from elsewhere without https":     {in("(picture.svg)", "(//example.com/picture.svg)"), alphaArticle + ":58:1", "foreign request"},
+		"an alert that says nothing":                {in("> Holding is *not* having.", ">"), alphaArticle + ":37:1", "says nothing"},
+		"an empty fence that is never closed":       {in("![A picture](picture.svg)\n", "![A picture](picture.svg)\n\n```text\n"), alphaArticle + ":60:1", "never closed"},
+		"-run in a folder that a line went to":      {in("go test -run '^TestAlpha_Holds$' ./samples/101-alpha", "cd samples/101-alpha\ngo test -run TestGone"), alphaArticle + ":44:1", "TestGone"},
+		"a range of one":                            {change{"articles/topics.tsv", "000.001-000.003", "000.001-000.001"}, "articles/topics.tsv:2:1", "ends before"},
+		"a line behind the last":                    {in("(../relay)", "(../relay/relay.go#L8)"), alphaArticle + ":22:1", "lines 1 to 7"},
 		"a topic that stands there twice":           {change{"articles/topics.tsv", "Not here", "Holding on"}, "articles/topics.tsv:3:1", "twice"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			findings := load(t, apply(t, repository(), c.change)).Findings
+			files := repository()
+			files["relay/none.png"] = "no picture\n"
+			findings := load(t, apply(t, files, c.change)).Findings
 			require.Len(t, findings, 1, "one fault, one finding: %v", findings)
 			require.True(t, strings.HasPrefix(findings[0].String(), c.where), "%s, not at %s", findings[0], c.where)
 			require.Contains(t, findings[0].Message, c.says)
@@ -240,6 +254,12 @@ func TestLoad_ValidMarkdownIsNoFinding(t *testing.T) {
 		"make within words":            in("make demo", "echo \"make sure it works\""),
 		"the last line of a file":      in("(../relay)", "(../relay/relay.go#L7)"),
 		"brackets in code":             in("The problem is", "The `a[0][1]` is"),
+		"a summary of just so many":    in("What holds, and for how long.", strings.Repeat("ü", 160)),
+		"a topic without a number":     {"articles/topics.tsv", "000.004", "-"},
+		"an empty fence":               in("```go sketch\nhold()\n```", "```text\n```"),
+		"an image that is a link":      in("![A picture](picture.svg)", "[![A picture](picture.svg)](#step-one)"),
+		"another article's title":      in("(#step-one)", "(101-alpha.md#alpha)"),
+		"an embed with another title":  in("[the package](../relay)", "[the package](../relay \"its folder\")"),
 		"a footnote in a fence":        in("```go sketch\nhold()", "```text\n[^zz]: text"),
 		"a footnote":                   in("The problem is that", "The problem[^a] is\n\n[^a]: This.\n\nAnd"),
 		"nested details":               in("![A picture]", "<details>\n<summary>S</summary>\n\n<details><summary>T</summary>\n\nx\n\n</details>\n\n</details>\n\n![A picture]"),

@@ -66,8 +66,7 @@ func (p *page) readFront(head []byte) {
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&f); err != nil && !errors.Is(err, io.EOF) {
 		p.yamlFindings(err)
-		var typed *yaml.TypeError
-		p.broken = !errors.As(err, &typed) // what an unknown key leaves is good
+		p.broken = !onlyUnknownKeys(err)
 	}
 	p.Title, p.Summary, p.Category, p.Level = oneLine(f.Title), oneLine(f.Summary), oneLine(f.Category), f.Level
 	p.Needs, p.Know, p.Learn, p.Concepts = f.Needs, f.Know, f.Learn, f.Concepts
@@ -92,11 +91,32 @@ func (p *page) yamlFindings(err error) {
 			line, _ = strconv.Atoi(m[1])
 			fault = m[2]
 		}
-		if key, _, unknown := strings.Cut(fault, " not found in type"); unknown {
+		if key, _, unknown := strings.Cut(fault, unknownKey); unknown {
 			fault = key + " is no key of the front matter; the keys are title, summary, category, level, needs, after, know, learn, concepts and unshown"
+		}
+		if value, kind, misfit := strings.Cut(fault, " into "); misfit && wanted[kind] != "" {
+			fault = strings.TrimPrefix(value, "cannot unmarshal ") + " does not fit; " + wanted[kind]
 		}
 		p.report(line+off, 1, "front matter: %s", fault)
 	}
+}
+
+// onlyUnknownKeys tells whether what was read is good, but for keys that nobody
+// asked for.
+func onlyUnknownKeys(err error) bool {
+	var typed *yaml.TypeError
+	return errors.As(err, &typed) && !slices.ContainsFunc(typed.Errors, func(fault string) bool {
+		return !strings.Contains(fault, unknownKey)
+	})
+}
+
+const unknownKey = " not found in type"
+
+// wanted are what a value has to be, by the type that it did not fit.
+var wanted = map[string]string{
+	"string":            "a text is wanted here",
+	"[]string":          "a list is wanted here: - and a text in each line, or [a, b]",
+	"map[string]string": "names and reasons are wanted here: TestX: why, in each line",
 }
 
 // oneLine is a text without its line breaks.

@@ -1,6 +1,8 @@
 package book
 
 import (
+	"bytes"
+	"net/http"
 	"path"
 	"strings"
 
@@ -32,11 +34,20 @@ func (l *loading) resolveImages(p *page) {
 			p.reportAt(image, "%s is no image that a page shows; use .svg, .png, .jpg, .gif or .webp", file)
 			continue
 		}
+		if !isImage(content) {
+			p.reportAt(image, "%s is no image inside; put one there", file)
+			continue
+		}
 		name := "images/" + file // with its folders, so that no two share a name
 		l.book.Images[name] = content
 		image.Destination = []byte(name)
 		p.relink(image, old, name)
 	}
+}
+
+// isImage looks at what is in a file, as a browser does.
+func isImage(content []byte) bool {
+	return strings.HasPrefix(http.DetectContentType(content), "image/") || bytes.Contains(content, []byte("<svg"))
 }
 
 var imageTypes = map[string]bool{".svg": true, ".png": true, ".jpg": true, ".jpeg": true, ".gif": true, ".webp": true}

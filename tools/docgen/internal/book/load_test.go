@@ -65,6 +65,39 @@ func TestLoad_EmbedOfASubtestIsRunByItself(t *testing.T) {
 	require.Equal(t, "go test -run '^TestAlpha_Holds$/^the_first_time$' ./samples/101-alpha", all[*book.Embed](a)[0].Command)
 }
 
+// What stands around a piece of code is not what is shown.
+func TestLoad_ContextThatReachesATestDoesNotShowIt(t *testing.T) {
+	files := apply(t, repository(), change{sampleFile, "func TestAlpha_Boring", "// Helper helps.\nfunc Helper() {}\n\nfunc TestAlpha_Boring"},
+		in("## Running the example", "[It helps](../samples/101-alpha/alpha_test.go#Helper \"embed doc context=4\")\n\n## Running the example"))
+	b := loadClean(t, files)
+	helper := all[*book.Embed](b.Articles[0])[2]
+	require.Contains(t, string(helper.Snippet.Code), "func TestAlpha_Boring", "it reaches the next test")
+	require.Empty(t, helper.Command)
+	require.Nil(t, helper.Result)
+	require.Len(t, b.Articles[0].Claims, 2, "and is no claim of it")
+}
+
+func TestLoad_EmbedOfAnotherSamplesTestIsNoClaimOfThisOne(t *testing.T) {
+	files := apply(t, repository(), in("## Running the example", "[Elsewhere](../samples/102-beta/b_test.go#TestB_Holds \"embed\")\n\n## Running the example"))
+	files["samples/102-beta/b_test.go"] = "package b_test\n\nimport \"testing\"\n\nfunc TestB_Holds(t *testing.T) { t.Log() }\n"
+	files["articles/topics.tsv"] += "Beta\t102-beta.md#overview\t-\t000.005\n"
+	files["articles/102-beta.md"] = "---\ntitle: B\nsummary: S.\ncategory: Operations\nlevel: beginner\nlearn: [b]\nconcepts: [b]\n---\n\n# B\n\n## Overview\n\nB.\n"
+	b := load(t, files)
+	require.Len(t, b.Articles[0].Claims, 2)
+	require.Len(t, b.Findings, 1)
+	require.Contains(t, b.Findings[0].String(), "samples/102-beta/b_test.go:5:1: TestB_Holds is not shown", "its own article has to show it")
+}
+
+func TestLoad_LinksInTheMarkdownLeadToMarkdownAndToTheSource(t *testing.T) {
+	md := string(alpha(t, in("[the package](../relay)", "[the package](../relay) of [this](101-alpha.md#step-one)")).Markdown)
+	require.Contains(t, md, "[this](101-alpha.md#step-one)")
+	require.NotContains(t, md, ".html")
+}
+
+func TestLoad_MinutesAreRoundedUp(t *testing.T) {
+	require.Equal(t, 2, alpha(t, in("The problem is", strings.Repeat("word ", 200)+"The problem is")).Minutes)
+}
+
 func TestLoad_WholeFileIsFoldedAndShowsNoTest(t *testing.T) {
 	files := apply(t, repository(), in("[It lapses](../samples/101-alpha/alpha_test.go#region:lapse \"embed\")",
 		"[All of it](../samples/101-alpha/alpha_test.go \"embed\")"), change{sampleFile, "\t//docgen:begin lapse\n", ""}, change{sampleFile, "\t//docgen:end lapse\n", ""})
@@ -170,7 +203,7 @@ func TestLoad_QuoteInASubtestsNameDoesNotEndTheCommand(t *testing.T) {
 
 func TestLoad_ImageKeepsItsBytesAndIsLinkedFromTheMarkdown(t *testing.T) {
 	files := apply(t, repository(), in("![A picture](picture.svg)", "![A picture](../docs/a/p.png) ![Another](../docs/a-p.png)"))
-	files["docs/a/p.png"], files["docs/a-p.png"] = "\x89PNG\r\n\x1a\n\x00", "\x89PNG\r\n"
+	files["docs/a/p.png"], files["docs/a-p.png"] = "\x89PNG\r\n\x1a\n\x00", "\x89PNG\r\n\x1a\n"
 	b := loadClean(t, files)
 	require.Equal(t, files["docs/a/p.png"], string(b.Images["images/docs/a/p.png"]))
 	require.Equal(t, files["docs/a-p.png"], string(b.Images["images/docs/a-p.png"]))
@@ -226,6 +259,33 @@ func TestLoad_ArticleIsReadAnewWhenTheCodeThatItEmbedsChanges(t *testing.T) {
 	require.NotSame(t, first.Articles[0], second.Articles[0])
 }
 
+func TestLoad_ArticleIsReadAnewWhenItsMarksOrItsPrerequisitesTitleChange(t *testing.T) {
+	files := apply(t, repository(), in("after: []", "after: [102-beta]"), in("#region:lapse \"embed\"", "#region:lapse \"embed hl=Log\""))
+	const beta = "articles/102-beta.md"
+	files["samples/102-beta/doc.go"] = "package beta\n"
+	files["articles/topics.tsv"] += "Beta\t102-beta.md#overview\t-\t000.005\n"
+	files[beta] = "---\ntitle: Beta\nsummary: S.\ncategory: Operations\nlevel: beginner\nlearn: [b]\nconcepts: [b]\n---\n\n# Beta\n\n## Overview\n\nB.\n"
+	tree, rewrite := openTreeToChange(t, files)
+	loader := book.NewLoader(tree)
+	next := func() *book.Book {
+		b, err := loader.Load(options)
+		require.NoError(t, err)
+		require.Empty(t, b.Findings)
+		return b
+	}
+	first := next()
+	second := next()
+	require.Same(t, first.Articles[1], second.Articles[0].After[0], "what is kept refers to what is kept")
+
+	rewrite(alphaArticle, strings.Replace(files[alphaArticle], "hl=Log", "hl=lapsed", 1))
+	third := next()
+	require.NotSame(t, second.Articles[0], third.Articles[0])
+	rewrite(alphaArticle, files[alphaArticle])
+	fourth := next()
+	rewrite(beta, strings.ReplaceAll(files[beta], "Beta", "Better"))
+	require.NotSame(t, fourth.Articles[0], next().Articles[0], "its page names the other one")
+}
+
 func TestLoad_PrerequisitesInACircleAreFindings(t *testing.T) {
 	files := apply(t, repository(), in("after: []", "after: [102-beta]"))
 	files["samples/102-beta/doc.go"] = "package beta\n"
@@ -244,7 +304,7 @@ func TestLoad_PrerequisitesInACircleAreFindings(t *testing.T) {
 func recorded(t *testing.T, hash string) *results.Set {
 	t.Helper()
 	set, err := results.Load(strings.NewReader(`{"docgen":1,"go":"go1.26.0","packages":[{"package":"example.com/small/samples/101-alpha","dir":"samples/101-alpha","tests":["TestAlpha_Holds","TestAlpha_Lapses","TestAlpha_Boring"],"sources":{"samples/101-alpha":"` + hash + `"}}]}
-{"Action":"output","Package":"example.com/small/samples/101-alpha","Test":"TestAlpha_Holds","Output":"held\n"}
+{"Action":"output","Package":"example.com/small/samples/101-alpha","Test":"TestAlpha_Holds","Output":"    alpha_test.go:8: held\n"}
 {"Action":"pass","Package":"example.com/small/samples/101-alpha","Test":"TestAlpha_Holds"}
 {"Action":"fail","Package":"example.com/small/samples/101-alpha","Test":"TestAlpha_Lapses"}
 {"Action":"fail","Package":"example.com/small/samples/101-alpha"}
@@ -275,7 +335,7 @@ func TestLoad_WhatIsSaidToPassAndFailedIsAFinding(t *testing.T) {
 	o := options
 	o.Results = recorded(t, "")
 	files := apply(t, repository(), in("ok  \texample.com/small/samples/101-alpha\t0.002s", "--- PASS: TestAlpha_Lapses (0.00s)\nok  \texample.com/small/samples/101-alpha\t0.002s"),
-		in("```go sketch\nhold()\n```", "```text output=TestAlpha_Holds\nlapsed\n```"))
+		in("```go sketch\nhold()\n```", "```text output=TestAlpha_Holds\nlapsed\n```\n\n```text output=TestAlpha_Holds\nheld\n```"))
 	b, err := book.NewLoader(openTree(t, files)).Load(o)
 	require.NoError(t, err)
 	var said []string
@@ -287,7 +347,7 @@ func TestLoad_WhatIsSaidToPassAndFailedIsAFinding(t *testing.T) {
 	require.Equal(t, []string{
 		"TestAlpha_Lapses is said to pass, and failed when it was recorded",
 		"example.com/small/samples/101-alpha is said to be ok, and had a test that failed when it was recorded",
-		"TestAlpha_Holds printed something else when it was recorded:\nheld\n",
+		"TestAlpha_Holds printed something else when it was recorded; mend the text, or the test:\n\t    alpha_test.go:8: held",
 	}, said)
 }
 

@@ -79,12 +79,13 @@ func (s stretches) contains(at int) bool {
 // checkFences wants each fence closed, and returns where code stands.
 func (p *page) checkFences() (code stretches) {
 	for fence := range nodes[*ast.FencedCodeBlock](p.Doc) {
-		lines := fence.Lines()
-		if lines.Len() == 0 {
-			continue
+		begins := position(fence)
+		end := begins + bytes.IndexByte(append(p.Source[begins:len(p.Source):len(p.Source)], '\n'), '\n') + 1
+		if lines := fence.Lines(); lines.Len() > 0 {
+			end = lines.At(lines.Len() - 1).Stop
 		}
-		end := lines.At(lines.Len() - 1).Stop
-		code = append(code, [2]int{lines.At(0).Start, end})
+		end = min(end, len(p.Source))
+		code = append(code, [2]int{begins, end})
 		if !fenceEnds.Match(p.Source[end:]) {
 			p.reportAt(fence, "the fence is never closed; write ``` on a line after its content")
 		}

@@ -94,6 +94,8 @@ func (l *loading) checkAfter(p *page) {
 	for _, slug := range p.after {
 		to := l.pages[slug]
 		switch {
+		case slug == p.Slug:
+			p.report(frontLine(p.head, "after"), 1, "front matter: after %q: an article does not come after itself", slug)
 		case to == nil:
 			p.report(frontLine(p.head, "after"), 1, "front matter: after %q: there is no such article", slug)
 		case l.leadsTo(to, p.Slug, map[string]bool{}):

@@ -1,6 +1,8 @@
 package book
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -62,11 +64,11 @@ func (p *page) collectSections() {
 func (p *page) tableSource(table *extension.Table) string {
 	from := position(table)
 	from = strings.LastIndexByte(string(p.Source[:from]), '\n') + 1
-	rest := string(p.Source[from:])
-	if end := strings.Index(rest, "\n\n"); end >= 0 {
-		return rest[:end+1]
+	last := position(table.LastChild())
+	if end := bytes.IndexByte(p.Source[last:], '\n'); end >= 0 {
+		return string(p.Source[from : last+end+1])
 	}
-	return rest
+	return string(p.Source[from:]) + "\n"
 }
 
 // collectClaims lists what the embedded tests show.
@@ -75,6 +77,9 @@ func (p *page) collectClaims() {
 		if embed.Command == "" || !strings.HasPrefix(embed.Snippet.Path, p.Sample+"/") {
 			continue
 		}
-		p.Claims = append(p.Claims, Claim{embed.Claim, embed.test, embed.Snippet.Path})
+		claim := Claim{embed.Claim, embed.test, embed.Snippet.Path}
+		if !slices.Contains(p.Claims, claim) {
+			p.Claims = append(p.Claims, claim)
+		}
 	}
 }

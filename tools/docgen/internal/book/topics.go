@@ -38,8 +38,11 @@ func (l *loading) readTopics() {
 			report("the topic stands here twice; write one line for it")
 		}
 		seen[columns[0]] = true
-		if !numbersLike.MatchString(columns[3]) {
-			report("the fourth column has numbers such as 000.004 and ranges such as 000.004-000.009, with commas between them")
+		if columns[3] == "-" {
+			columns[3] = ""
+		} else if !numbersLike.MatchString(columns[3]) {
+			report("the fourth column has numbers such as 000.004 and ranges such as 000.004-000.009, with commas between them, or - for none")
+			columns[3] = ""
 		}
 		for part := range strings.SplitSeq(columns[3], ",") {
 			if from, to, ok := strings.Cut(strings.TrimSpace(part), "-"); ok && from >= to {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Finding is one fault, at a place that somebody can mend.
@@ -25,4 +26,14 @@ func Sort(findings []Finding) []Finding {
 			cmp.Compare(a.Col, b.Col), cmp.Compare(a.Message, b.Message))
 	})
 	return slices.Compact(findings)
+}
+
+// Indent is what something printed, as a finding shows it: below the finding's
+// own line, and not to be taken for another one.
+func Indent(printed string) string {
+	printed = strings.TrimRight(printed, "\n")
+	if printed == "" {
+		return " (nothing)"
+	}
+	return "\n\t" + strings.ReplaceAll(printed, "\n", "\n\t")
 }

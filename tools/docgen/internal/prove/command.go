@@ -26,10 +26,10 @@ func Commands(ctx context.Context, root string, commands []*book.Command) []find
 			return findings
 		case err != nil:
 			findings = append(findings, finding.Finding{File: c.Path, Line: c.Line, Col: c.Col,
-				Message: fmt.Sprintf("the command failed (%v):\n%s", err, printed)})
+				Message: fmt.Sprintf("the command failed (%v); mend it, or what it runs. It printed:%s", err, finding.Indent(printed))})
 		case c.Output != nil && !same(printed, c.Output.Text):
 			findings = append(findings, finding.Finding{File: c.Path, Line: c.Output.Line, Col: c.Output.Col,
-				Message: "the command prints something else:\n" + printed})
+				Message: "the command prints something else; put into the article what it prints:" + finding.Indent(printed)})
 		}
 	}
 	return findings

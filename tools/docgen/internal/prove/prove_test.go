@@ -33,13 +33,13 @@ func TestCommands_OneThatPrintsWhatTheArticleSaysIsFine(t *testing.T) {
 func TestCommands_OtherOutputIsAFindingWhereTheOutputStands(t *testing.T) {
 	findings := prove.Commands(t.Context(), t.TempDir(), []*book.Command{command("echo lapsed", "held\n")})
 	require.Len(t, findings, 1)
-	require.Equal(t, "articles/a.md:11:1: the command prints something else:\nlapsed\n", findings[0].String())
+	require.Equal(t, "articles/a.md:11:1: the command prints something else; put into the article what it prints:\n\tlapsed", findings[0].String())
 }
 
 func TestCommands_FailureIsAFindingWithWhatWasPrinted(t *testing.T) {
 	findings := prove.Commands(t.Context(), t.TempDir(), []*book.Command{command("echo no such thing >&2\nfalse\necho unreached")})
 	require.Len(t, findings, 1)
-	require.Equal(t, "articles/a.md:7:1: the command failed (exit status 1):\nno such thing\n", findings[0].String())
+	require.Equal(t, "articles/a.md:7:1: the command failed (exit status 1); mend it, or what it runs. It printed:\n\tno such thing", findings[0].String())
 }
 
 func TestCommands_RunInTheRootOfTheRepository(t *testing.T) {

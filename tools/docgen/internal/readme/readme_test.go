@@ -232,3 +232,24 @@ func TestCheck_ReadmeWithoutMarkersIsAFinding(t *testing.T) {
 	require.Len(t, findings, 1)
 	require.Contains(t, findings[0].Message, "docgen:begin samples")
 }
+
+func TestFiles_FootnotesMarkInCodeIsNoFootnote(t *testing.T) {
+	b, tree, _ := load(t, index, "Things do not hold", "Things such as `[^x]` do not hold")
+	files, findings := readme.Files(b, tree)
+	require.Empty(t, findings)
+	require.Contains(t, string(files["samples/101-a/README.md"]), "`[^x]`")
+}
+
+func TestFiles_FenceIsLongerThanAnyInTheOutput(t *testing.T) {
+	b, tree, _ := load(t, index, "```text output=run\nok  \texample.com/small/samples/101-a\t0.002s\n```", "````text output=run\n    ```\nok  \texample.com/small/samples/101-a\t0.002s\n````")
+	files, findings := readme.Files(b, tree)
+	require.Empty(t, findings)
+	require.Contains(t, string(files["samples/101-a/README.md"]), "````text\n    ```\nok")
+}
+
+func TestFiles_TableEndsWithItsLastRow(t *testing.T) {
+	b, tree, _ := load(t, index, "| holding | no |\n\n## Running", "| holding | no |\n## Running")
+	files, findings := readme.Files(b, tree)
+	require.Empty(t, findings)
+	require.NotContains(t, string(files["samples/101-a/README.md"]), "## Running")
+}

@@ -36,9 +36,9 @@ func writeRun(b *strings.Builder, a *book.Article) {
 	if run.Command == "" {
 		return
 	}
-	fmt.Fprintf(b, "\n## Run it\n\nFrom the root of the repository. %s\n\n```sh\n%s```\n", needed(a.Needs), run.Command)
+	fmt.Fprintf(b, "\n## Run it\n\nFrom the root of the repository. %s\n\n%s", needed(a.Needs), fenced("sh", run.Command))
 	if run.Output != "" {
-		fmt.Fprintf(b, "\n```text\n%s```\n", run.Output)
+		fmt.Fprintf(b, "\n%s", fenced("text", run.Output))
 	}
 }
 
@@ -64,4 +64,13 @@ func writeLinks(b *strings.Builder, a *book.Article) {
 	}
 	fmt.Fprintf(b, "- [What the primitives promise](%s)\n- [All samples](%s#the-samples)\n",
 		within(a.Sample, "relay/doc.go"), within(a.Sample, readme))
+}
+
+// fenced is a block whose fence is longer than any in it.
+func fenced(lang, text string) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return fence + lang + "\n" + text + fence + "\n"
 }

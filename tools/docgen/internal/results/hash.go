@@ -52,9 +52,11 @@ func (h *hashes) of(folder string) (string, error) {
 		sum.Write(data)
 	}
 	for _, file := range files {
-		data, err := h.tree.Read(file)
+		data, err := h.tree.Read(file) // so that line ends do not count
 		if err != nil {
-			return "", err
+			if data, err = h.tree.ReadBytes(file); err != nil { // what is no text
+				return "", err
+			}
 		}
 		write([]byte(file))
 		write(data)

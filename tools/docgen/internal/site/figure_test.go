@@ -90,7 +90,7 @@ func TestEmbed_BadgeIsGreenOnlyIfTheTestRanAndPassed(t *testing.T) {
 		{&results.Result{Status: results.Passed}, "passed", "passed"},
 		{&results.Result{Status: results.Failed}, "failed", "failed"},
 		{&results.Result{Status: results.Skipped, Why: "no Redis here"}, "skipped", "skipped: no Redis here"},
-		{&results.Result{Status: results.Skipped, Why: "no Redis here\nset URL, or install one"}, "skipped", "skipped: no Redis here"},
+		{&results.Result{Status: results.Skipped, Why: "no Redis here:\nset URL, or install one"}, "skipped", "skipped: no Redis here"},
 		{&results.Result{Status: results.Skipped}, "skipped", "skipped"},
 		{&results.Result{Status: results.NotRun}, "notrun", "not run"},
 		{&results.Result{}, "notrun", "not run"},

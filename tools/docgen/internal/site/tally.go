@@ -51,7 +51,7 @@ func newBadge(r *results.Result) badge {
 		if r.Why != "" {
 			// The rest of the message is in what the test printed.
 			why, _, _ := strings.Cut(r.Why, "\n")
-			return badge{"skipped", "skipped: " + why}
+			return badge{"skipped", "skipped: " + strings.TrimSuffix(why, ":")}
 		}
 		return badge{"skipped", "skipped"}
 	}

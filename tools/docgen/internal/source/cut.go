@@ -40,12 +40,15 @@ func (t *Tree) Cut(name, selector string, m Modifiers) (Snippet, error) {
 	default:
 		var s *symbol
 		if s, err = t.symbol(f, decoded); err == nil {
-			snippet.Test = s.test
+			snippet.Test, snippet.From, snippet.To = s.test, s.start, s.end
 			cut, err = f.symbolExtent(s, m)
 		}
 	}
 	if err != nil {
 		return Snippet{}, err
+	}
+	if snippet.From == 0 {
+		snippet.From, snippet.To = cut.start, cut.end
 	}
 	return f.render(snippet, cut, m)
 }

@@ -22,6 +22,7 @@ type Snippet struct {
 	Test      string // as go test names it, to be quoted for -run: TestX or TestX/sub_test; nothing unless go test runs it
 	StartLine int    // of the cut in the file, from 1
 	EndLine   int
+	From, To  int    // the lines of what is named: without what doc and context bring along
 	Code      []byte // the file's bytes, outdented, without region markers; ends with a newline
 	Lang      string // go, sql, sh: from the file's name
 	Marked    []int  // lines of Code, from 1, that the title's hl= names
