@@ -13,6 +13,7 @@ const (
 	searchInput  = "document.querySelector('[data-search-input]')"
 	searchDialog = "document.querySelector('[data-search-dialog]')"
 	searchStatus = "document.querySelector('[data-search-status]').textContent"
+	searchAsked  = "document.querySelector('[data-search-list]').dataset.asked"
 	searchButton = "document.querySelector('[data-search]')"
 	focused      = "document.activeElement"
 )
@@ -57,12 +58,13 @@ func (c *check) useSearch() error {
 	return c.followResult()
 }
 
-// typeQuery types the query, and waits for what the status says.
+// typeQuery types the query, and waits for the answer to all of it: each letter
+// has an answer of its own.
 func (c *check) typeQuery() error {
 	if err := c.press(c.site.Query); err != nil {
 		return err
 	}
-	if err := c.wait(searchStatus); err != nil {
+	if err := c.wait(searchAsked + " === " + strconv.Quote(c.site.Query) + " && " + searchStatus); err != nil {
 		return err
 	}
 	return c.expect("/^\\d+ results?$/.test("+searchStatus+")", "the search finds nothing for "+c.site.Query)

@@ -82,21 +82,26 @@
     }));
   };
 
+  // What is said and listed now is the answer to this.
+  const answer = text => {
+    status.textContent = text;
+    list.dataset.asked = input.value;
+  };
   const search = async () => {
     if (location.protocol === 'file:') {
-      status.textContent = 'Search needs a web server: a browser does not let a page from disk read the index. Try: go run ./tools/docgen serve';
+      answer('Search needs a web server: a browser does not let a page from disk read the index. Try: go run ./tools/docgen serve');
       return;
     }
     try {
       await load();
     } catch (e) {
-      status.textContent = 'The index could not be loaded. Type on to try again.';
+      answer('The index could not be loaded. Type on to try again.');
       return;
     }
     const asked = words(input.value).length;
     const found = asked ? find(input.value) : [];
     show(found);
-    status.textContent = !asked ? '' : found.length ? `${found.length} result${found.length > 1 ? 's' : ''}` : 'Nothing found';
+    answer(!asked ? '' : found.length ? `${found.length} result${found.length > 1 ? 's' : ''}` : 'Nothing found');
   };
 
   const open = () => {
