@@ -1,6 +1,7 @@
 package book
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"path"
@@ -21,14 +22,13 @@ func (l *loading) resolveEmbeds(p *page) {
 		if !strings.HasPrefix(strings.ToLower(word), "embed") && !looksLikeEmbed(link) {
 			continue
 		}
+		link.SetAttributeString("embed", true)
 		if word != "embed" || !strings.HasPrefix(string(link.Title), "embed") {
 			p.reportAt(link, "the title %q is nearly an embed's; it begins with the word embed and a space", link.Title)
-			link.SetAttributeString("embed", true)
 			p.broken = true
 			continue
 		}
 		paragraph, ok := link.Parent().(*ast.Paragraph)
-		link.SetAttributeString("embed", true)
 		if !ok || paragraph.ChildCount() != 1 || paragraph.Parent() != p.Doc {
 			p.reportAt(link, "an embed stands alone in its paragraph, not in a list or a quotation; put empty lines around the link")
 			p.broken = true
@@ -64,13 +64,11 @@ func (l *loading) embed(p *page, link *ast.Link) *Embed {
 		p.reportAt(link, "%v", err)
 		return nil
 	}
-	snippet, err := l.tree.Cut(file, selector, modifiers)
+	snippet, err := l.cut(file, selector, modifiers)
 	if err != nil {
-		if faults := l.markerFaults(file); len(faults) > 0 {
-			l.report(faults...) // where the markers stand
-			return nil
+		if !errors.Is(err, errReported) {
+			p.reportAt(link, "%v", err)
 		}
-		p.reportAt(link, "%v", err)
 		return nil
 	}
 	claim := Plain(link, p.Source)
@@ -89,6 +87,20 @@ func (l *loading) embed(p *page, link *ast.Link) *Embed {
 		p.regions[snippet.Path+"#"+region] = true
 	}
 	return embed
+}
+
+// cut cuts a piece out of a file. That the file's Go or its markers are at fault
+// is reported where they stand, and not at each place that names the file.
+func (l *loading) cut(file, selector string, m source.Modifiers) (source.Snippet, error) {
+	snippet, err := l.tree.Cut(file, selector, m)
+	if err == nil {
+		return snippet, nil
+	}
+	if faults := l.markerFaults(file); len(faults) > 0 {
+		l.report(faults...)
+		return source.Snippet{}, errReported
+	}
+	return source.Snippet{}, err
 }
 
 // markerFaults are what is wrong with a file's region markers.

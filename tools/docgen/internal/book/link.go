@@ -125,12 +125,11 @@ func (l *loading) sourceLink(p *page, file, fragment string) (string, error) {
 			return "#" + embed.ID, nil
 		}
 	}
-	snippet, err := l.tree.Cut(file, fragment, source.Modifiers{})
-	if faults := l.markerFaults(file); err != nil && len(faults) > 0 {
-		l.report(faults...) // where they are, and once
+	snippet, err := l.cut(file, fragment, source.Modifiers{})
+	switch {
+	case errors.Is(err, errReported):
 		return l.blob(file), nil
-	}
-	if err != nil {
+	case err != nil:
 		return "", err
 	}
 	return l.lines(file, snippet.StartLine, snippet.EndLine), nil

@@ -146,10 +146,7 @@ func (l *loading) resolve(p *page) {
 // tally counts how the sample's tests ended. What nobody has recorded has not
 // run.
 func (l *loading) tally(p *page) results.Tally {
-	if l.options.Results == nil {
-		return results.Tally{NotRun: len(l.testsBelow(p.Sample))}
-	}
-	if l.stale[p.Sample] {
+	if l.options.Results == nil || l.stale[p.Sample] {
 		return results.Tally{NotRun: len(l.testsBelow(p.Sample))}
 	}
 	return l.options.Results.Tally(p.Sample)
@@ -157,10 +154,11 @@ func (l *loading) tally(p *page) results.Tally {
 
 // result is what was recorded of a test, or of a subtest of it.
 func (l *loading) result(test source.Test, name string) results.Result {
-	if l.stale[strings.TrimPrefix(test.Package, "./")] {
+	dir := strings.TrimPrefix(test.Package, "./")
+	if l.stale[dir] {
 		return results.Result{Status: results.NotRun}
 	}
-	return l.options.Results.Test(strings.TrimPrefix(test.Package, "./"), name)
+	return l.options.Results.Test(dir, name)
 }
 
 // finish collects what the pages have, and keeps those articles that are as they
@@ -259,20 +257,21 @@ func (l *loading) exported(dir string) (map[string]bool, error) {
 		return api, nil
 	}
 	if l.unreadable[dir] {
-		return nil, errUnreadable
+		return nil, errReported
 	}
 	api, err := l.tree.Exported(dir)
 	if err != nil {
 		l.unreadable[dir] = true
 		l.reportFolder(dir, err)
-		return nil, errUnreadable
+		return nil, errReported
 	}
 	l.exports[dir] = api
 	return api, nil
 }
 
-// errUnreadable: why has been reported.
-var errUnreadable = errors.New("a folder whose Go can't be parsed")
+// errReported: what is wrong is a finding already, where it stands, and what
+// follows from it is none.
+var errReported = errors.New("it has been reported")
 
 // reportFolder reports why the Go files of a folder can't be read, at the place
 // of the fault where that is known.

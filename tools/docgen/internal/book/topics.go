@@ -1,6 +1,7 @@
 package book
 
 import (
+	"errors"
 	"path"
 	"regexp"
 	"strings"
@@ -95,12 +96,9 @@ func (l *loading) topicTest(topic *Topic, where string, report func(string)) {
 		return
 	}
 	file, name, _ := strings.Cut(where, "#")
-	snippet, err := l.tree.Cut(file, name, source.Modifiers{})
-	if faults := l.markerFaults(file); err != nil && len(faults) > 0 {
-		l.report(faults...) // where they are, and once
-		return
-	}
+	snippet, err := l.cut(file, name, source.Modifiers{})
 	switch {
+	case errors.Is(err, errReported):
 	case err != nil:
 		report(err.Error())
 	case snippet.Test == "":
