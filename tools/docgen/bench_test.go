@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/relay-samples/relay-go/tools/docgen/internal/book"
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/site"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/source"
 )
@@ -19,16 +20,16 @@ func bigBook(b *testing.B) (root string, article func(i int) string) {
 	b.Helper()
 	root = b.TempDir()
 	topics := "topic\tarticle#heading\ttest\tcovers\n"
-	put(b, root, "go.mod", "module example.com/big\n\ngo 1.26\n")
-	put(b, root, "README.md", "# Big\n\n<!-- docgen:begin samples -->\n<!-- docgen:end samples -->\n")
-	put(b, root, "relay/relay.go", "package relay\n")
+	repotest.Write(b, root, "go.mod", "module example.com/big\n\ngo 1.26\n")
+	repotest.Write(b, root, "README.md", "# Big\n\n<!-- docgen:begin samples -->\n<!-- docgen:end samples -->\n")
+	repotest.Write(b, root, "relay/relay.go", "package relay\n")
 	for i := range 50 {
 		slug := fmt.Sprintf("%03d-sample", 100+i)
-		put(b, root, "samples/"+slug+"/a_test.go", bigSample(i))
-		put(b, root, "articles/"+slug+".md", bigArticle(i, slug))
+		repotest.Write(b, root, "samples/"+slug+"/a_test.go", bigSample(i))
+		repotest.Write(b, root, "articles/"+slug+".md", bigArticle(i, slug))
 		topics += fmt.Sprintf("Topic %d\t%s.md#part-1\t-\t000.001\n", i, slug)
 	}
-	put(b, root, "articles/topics.tsv", topics)
+	repotest.Write(b, root, "articles/topics.tsv", topics)
 	return root, func(i int) string { return fmt.Sprintf("articles/%03d-sample.md", 100+i) }
 }
 
@@ -89,7 +90,7 @@ func BenchmarkRebuild_AfterOneEdit(b *testing.B) {
 	buildBig(b, build)
 	text := string(mustRead(b, build.tree, article(25)))
 	for n := 0; b.Loop(); n++ {
-		put(b, root, article(25), strings.Replace(text, "In sentence 3", fmt.Sprintf("In edit %d", n), 1))
+		repotest.Write(b, root, article(25), strings.Replace(text, "In sentence 3", fmt.Sprintf("In edit %d", n), 1))
 		buildBig(b, build)
 	}
 }
@@ -103,9 +104,7 @@ type oneBuild struct {
 
 func newBuild(b *testing.B, root string) *oneBuild {
 	b.Helper()
-	tree, err := source.Open(root)
-	require.NoError(b, err)
-	b.Cleanup(func() { _ = tree.Close() })
+	tree := repotest.Open(b, root)
 	base := &url.URL{Scheme: "https", Host: "example.org", Path: "/"}
 	return &oneBuild{tree, book.NewLoader(tree), site.New(site.Options{BaseURL: base, Rev: "main", Repo: "https://example.com/big", Live: true})}
 }

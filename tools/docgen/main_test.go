@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -20,13 +21,6 @@ func docgen(t *testing.T, root, verb string, args ...string) (code int, stdout, 
 	var out, err bytes.Buffer
 	code = run(t.Context(), append([]string{verb, "-root", root}, args...), &out, &err)
 	return code, out.String(), err.String()
-}
-
-func put(t testing.TB, root, name, content string) {
-	t.Helper()
-	file := filepath.Join(root, filepath.FromSlash(name))
-	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-	require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
 }
 
 func get(t *testing.T, file ...string) string {
@@ -40,7 +34,7 @@ func edit(t *testing.T, root, name, old, with string) {
 	t.Helper()
 	content := get(t, root, name)
 	require.Contains(t, content, old)
-	put(t, root, name, strings.Replace(content, old, with, 1))
+	repotest.Write(t, root, name, strings.Replace(content, old, with, 1))
 }
 
 const (
@@ -53,10 +47,10 @@ const (
 func emptyRepository(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	put(t, root, "go.mod", "module example.com/small\n\ngo 1.26\n")
-	put(t, root, "README.md", "# Small\n\n## The samples\n\n<!-- docgen:begin samples -->\n<!-- docgen:end samples -->\n\nMore.\n")
-	put(t, root, "relay/relay.go", "package relay\n")
-	put(t, root, "articles/topics.tsv", "topic\tarticle#heading\ttest\tcovers\n")
+	repotest.Write(t, root, "go.mod", "module example.com/small\n\ngo 1.26\n")
+	repotest.Write(t, root, "README.md", "# Small\n\n## The samples\n\n<!-- docgen:begin samples -->\n<!-- docgen:end samples -->\n\nMore.\n")
+	repotest.Write(t, root, "relay/relay.go", "package relay\n")
+	repotest.Write(t, root, "articles/topics.tsv", "topic\tarticle#heading\ttest\tcovers\n")
 	return root
 }
 
@@ -74,7 +68,7 @@ func newRepository(t *testing.T) string {
 	edit(t, root, article, "learn: []", "learn: [keep to a limit]")
 	edit(t, root, article, "concepts: []", "concepts: [limits]")
 	for text := get(t, root, article); emptySection.MatchString(text); text = get(t, root, article) {
-		put(t, root, article, emptySection.ReplaceAllString(text, "$1\n\nWritten.\n\n$2"))
+		repotest.Write(t, root, article, emptySection.ReplaceAllString(text, "$1\n\nWritten.\n\n$2"))
 	}
 	edit(t, root, "articles/topics.tsv", "covers\n", "covers\nLimits\t107-rate-limits.md#overview\t"+theTest+"#TestRate_SaysWhatItGuarantees\t001.134\n")
 	code, stdout, stderr = docgen(t, root, "gen")
@@ -115,13 +109,13 @@ func TestBuild_WritesInThePlaceOfAnEarlierBuildAndOverNothingElse(t *testing.T) 
 	root := newRepository(t)
 	out, code, said := buildSite(t, root)
 	require.Zero(t, code, said)
-	put(t, out, "old.html", "from an earlier build")
+	repotest.Write(t, out, "old.html", "from an earlier build")
 	code, _, said = docgen(t, root, "build", "-o", out, "-base-url", "https://example.org/", "-rev", "abc")
 	require.Zero(t, code, said)
 	require.NoFileExists(t, filepath.Join(out, "old.html"))
 
 	home := t.TempDir()
-	put(t, home, "letter.txt", "mine")
+	repotest.Write(t, home, "letter.txt", "mine")
 	code, _, said = docgen(t, root, "build", "-o", home, "-base-url", "https://example.org/", "-rev", "abc")
 	require.Equal(t, 1, code)
 	require.Contains(t, said, "did not write")
@@ -202,7 +196,7 @@ func TestGen_WithFindingsWritesNothing(t *testing.T) {
 
 func TestGen_WritesThroughNoLinkOutOfTheRepository(t *testing.T) {
 	root, outside := newRepository(t), t.TempDir()
-	put(t, outside, "mine.md", "mine")
+	repotest.Write(t, outside, "mine.md", "mine")
 	sampleReadme := filepath.Join(root, "samples/107-rate-limits/README.md")
 	require.NoError(t, os.Remove(sampleReadme))
 	require.NoError(t, os.Symlink(filepath.Join(outside, "mine.md"), sampleReadme))

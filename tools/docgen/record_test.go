@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -39,7 +40,7 @@ func TestRecord_ResultsAreShownAndStaleOnesAreFindings(t *testing.T) {
 func TestRecord_PlaceThatIsNoneForAFileIsAnErrorBeforeTheTestsRun(t *testing.T) {
 	root, dir := newRepository(t), t.TempDir()
 	edit(t, root, theTest, "t.Log(", "panic(")
-	put(t, dir, "file", "mine")
+	repotest.Write(t, dir, "file", "mine")
 	require.NoError(t, os.Symlink(filepath.Join(dir, "file"), filepath.Join(dir, "link")))
 	t.Chdir(dir)
 	// In the place of a device, which a test must not put at risk.

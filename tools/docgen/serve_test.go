@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/stretchr/testify/require"
 )
 
@@ -125,7 +126,7 @@ func TestServe_GoesOnWhenAFolderHasGoneAndComeBack(t *testing.T) {
 
 func TestServe_SeesAPictureFromAnywhereChange(t *testing.T) {
 	root := newRepository(t)
-	put(t, root, "docs/deep/picture.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"><title>one</title></svg>\n")
+	repotest.Write(t, root, "docs/deep/picture.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"><title>one</title></svg>\n")
 	edit(t, root, article, "alone.", "alone.\n\n![A picture](../docs/deep/picture.svg)")
 	s := newServed(t, root)
 	edit(t, root, "docs/deep/picture.svg", "one", "two")

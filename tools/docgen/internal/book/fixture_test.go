@@ -2,14 +2,13 @@ package book_test
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/relay-samples/relay-go/tools/docgen/internal/book"
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/source"
 )
 
@@ -125,19 +124,8 @@ func openTree(t *testing.T, files map[string]string) *source.Tree {
 // openTreeToChange also returns what writes a file anew.
 func openTreeToChange(t *testing.T, files map[string]string) (*source.Tree, func(name, content string)) {
 	t.Helper()
-	dir := t.TempDir()
-	write := func(name, content string) {
-		file := filepath.Join(dir, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(content), 0o644))
-	}
-	for name, content := range files {
-		write(name, content)
-	}
-	tree, err := source.Open(dir)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tree.Close()) })
-	return tree, write
+	root := repotest.New(t, files)
+	return repotest.Open(t, root), func(name, content string) { repotest.Write(t, root, name, content) }
 }
 
 var options = book.Options{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/relay-samples/relay-go/tools/docgen/internal/book"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/prove"
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/source"
 )
 
@@ -57,22 +58,14 @@ func TestCommands_ThoseThatRunTheTestsAreNotRun(t *testing.T) {
 // module is one with a guard and the test that needs it.
 func module(t *testing.T) (string, *source.Tree) {
 	t.Helper()
-	root := t.TempDir()
-	for name, content := range map[string]string{
+	root := repotest.New(t, map[string]string{
 		"go.mod":                    "module example.com/small\n\ngo 1.26\n",
 		"samples/a/guard.go":        "package a\n\n// Admit refuses what is below the highest.\nfunc Admit(highest, token int) bool {\n\treturn token >= highest\n}\n",
 		"samples/a/guard_test.go":   "package a\n\nimport \"testing\"\n\nfunc TestAdmit_RefusesTheStaleOne(t *testing.T) {\n\tif Admit(2, 1) {\n\t\tt.Fatal(\"token 1 after 2\")\n\t}\n}\n",
 		"samples/a/cmd/x/x.go":      "package main\n\nfunc main() {}\n",
 		"samples/a/cmd/x/x_test.go": "package main\n\nimport \"testing\"\n\nfunc TestMain_Runs(t *testing.T) {}\n",
-	} {
-		file := filepath.Join(root, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
-	}
-	tree, err := source.Open(root)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tree.Close()) })
-	return root, tree
+	})
+	return root, repotest.Open(t, root)
 }
 
 func patch(minus, plus string) book.Break {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/relay-samples/relay-go/tools/docgen/internal/book"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/readme"
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/source"
 )
 
@@ -19,11 +20,10 @@ const index = "# Small\n\n<!-- docgen:begin samples -->\nold\n<!-- docgen:end sa
 // 101-a is changed: each old text by the new one after it.
 func load(t *testing.T, readme string, changes ...string) (*book.Book, *source.Tree, string) {
 	t.Helper()
-	root := t.TempDir()
 	for i := 0; i < len(changes); i += 2 {
 		require.Contains(t, article, changes[i])
 	}
-	for name, content := range map[string]string{
+	root := repotest.New(t, map[string]string{
 		"go.mod":                  "module example.com/small\n\ngo 1.26\n",
 		"README.md":               readme,
 		"relay/doc.go":            "// Package relay is small.\npackage relay\n",
@@ -33,14 +33,8 @@ func load(t *testing.T, readme string, changes ...string) (*book.Book, *source.T
 		"articles/102-b.md":       "---\ntitle: Before\nsummary: What comes first.\ncategory: C\nlevel: beginner\nneeds: [postgres, redis]\nlearn: [b]\nconcepts: [b]\n---\n\n# Before\n\n## Overview\n\nB.\n\n[It lapses](../samples/102-b/b_test.go#TestB_Lapses \"embed\")\n",
 		"articles/101-a.md":       strings.NewReplacer(changes...).Replace(article),
 		"articles/picture.svg":    "<svg xmlns=\"http://www.w3.org/2000/svg\"/>\n",
-	} {
-		file := filepath.Join(root, filepath.FromSlash(name))
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
-		require.NoError(t, os.WriteFile(file, []byte(content), 0o600))
-	}
-	tree, err := source.Open(root)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tree.Close()) })
+	})
+	tree := repotest.Open(t, root)
 	b, err := book.NewLoader(tree).Load(book.Options{Module: "example.com/small", Repo: "https://example.com/small", Rev: "main"})
 	require.NoError(t, err)
 	require.Empty(t, b.Findings)

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/relay-samples/relay-go/tools/docgen/internal/results"
-	"github.com/relay-samples/relay-go/tools/docgen/internal/source"
 )
 
 // module is a small repository: a sample with a command below it, a package
@@ -107,22 +106,6 @@ func TestComesAfter(t *testing.T) {}
 `,
 }
 
-func newModule(t *testing.T, files map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range files {
-		write(t, dir, name, content)
-	}
-	return dir
-}
-
-func write(t *testing.T, dir, name, content string) {
-	t.Helper()
-	name = filepath.Join(dir, filepath.FromSlash(name))
-	require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	require.NoError(t, os.WriteFile(name, []byte(content), 0o644))
-}
-
 // recording is a results file of module, and what Record said meanwhile.
 type recording struct{ file, progress, dir string }
 
@@ -132,7 +115,7 @@ var recordOnce = sync.OnceValues(func() (recording, error) {
 	if err != nil {
 		return recording{}, err
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a temporary folder
+	defer os.RemoveAll(dir)
 	for name, content := range module {
 		name = filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -159,12 +142,4 @@ func load(t *testing.T, file string) *results.Set {
 	set, err := results.Load(strings.NewReader(file))
 	require.NoError(t, err)
 	return set
-}
-
-func open(t *testing.T, dir string) *source.Tree {
-	t.Helper()
-	tree, err := source.Open(dir)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = tree.Close() })
-	return tree
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/results"
 )
 
@@ -55,7 +56,7 @@ func TestRecord_TheHeaderNamesPackagesTestsAndSourcesAndNothingOfTheMachine(t *t
 }
 
 func TestRecord_APackageThatDoesNotBuildIsAnErrorWithTheCompilersOutput(t *testing.T) {
-	dir := newModule(t, map[string]string{
+	dir := repotest.New(t, map[string]string{
 		"go.mod":           "module example.com/m\n\ngo 1.26\n",
 		"ok/ok.go":         "package ok\n",
 		"broken/b.go":      "package broken\n",
@@ -69,7 +70,7 @@ func TestRecord_APackageThatDoesNotBuildIsAnErrorWithTheCompilersOutput(t *testi
 }
 
 func TestRecord_WhatCannotBeRunIsAnError(t *testing.T) {
-	dir := newModule(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "a/a.go": "package a\n"})
+	dir := repotest.New(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "a/a.go": "package a\n"})
 	require.ErrorContains(t, results.Record(t.Context(), dir, []string{"./none"}, io.Discard, io.Discard), "none")
 	require.ErrorContains(t, results.Record(t.Context(), dir, []string{"./a/b/..."}, io.Discard, io.Discard), "a/b")
 	require.Error(t, results.Record(t.Context(), filepath.Join(dir, "none"), []string{"./..."}, io.Discard, io.Discard))
@@ -87,7 +88,7 @@ type failingWriter struct{ err error }
 func (w failingWriter) Write([]byte) (int, error) { return 0, w.err }
 
 func TestRecord_SourcesThatChangeWhileTheTestsRunAreAnError(t *testing.T) {
-	dir := newModule(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "a/a.go": "package a\n"})
+	dir := repotest.New(t, map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "a/a.go": "package a\n"})
 	// The header comes before the tests: an edit at that moment is one during
 	// the run.
 	edit := writerFunc(func(p []byte) (int, error) {

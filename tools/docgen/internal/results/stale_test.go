@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/results"
 )
 
@@ -43,14 +44,14 @@ func TestStale_ResultsBelongToTheSourcesTheyRanWith(t *testing.T) {
 			if test.content != "" {
 				files[test.file] = test.content
 			}
-			require.Equal(t, test.want, set.Stale(open(t, newModule(t, files))))
+			require.Equal(t, test.want, set.Stale(repotest.Open(t, repotest.New(t, files))))
 		})
 	}
 
 	t.Run("a folder that is gone", func(t *testing.T) {
-		dir := newModule(t, module)
+		dir := repotest.New(t, module)
 		require.NoError(t, os.RemoveAll(filepath.Join(dir, "relay")))
-		require.Equal(t, []results.Stale{x("relay is gone")}, set.Stale(open(t, dir)))
+		require.Equal(t, []results.Stale{x("relay is gone")}, set.Stale(repotest.Open(t, dir)))
 	})
 }
 
@@ -58,7 +59,7 @@ func TestStale_ByteThatMovesBetweenFilesOrAFileThatIsRenamedIsAChange(t *testing
 	with := func(data map[string]string) string {
 		files := map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n", "p/p.go": "package p\n"}
 		maps.Copy(files, data)
-		return newModule(t, files)
+		return repotest.New(t, files)
 	}
 	// The content goes on as the next file would: its name, then its content.
 	recorded := with(map[string]string{"p/testdata/a": "1p/testdata/b2"})
@@ -66,8 +67,8 @@ func TestStale_ByteThatMovesBetweenFilesOrAFileThatIsRenamedIsAChange(t *testing
 	require.NoError(t, results.Record(t.Context(), recorded, []string{"./p"}, &file, io.Discard))
 	set := load(t, file.String())
 
-	require.Empty(t, set.Stale(open(t, recorded)))
+	require.Empty(t, set.Stale(repotest.Open(t, recorded)))
 	changed := []results.Stale{{Dir: "p", Why: "p has changed", Line: 1}}
-	require.Equal(t, changed, set.Stale(open(t, with(map[string]string{"p/testdata/a": "1", "p/testdata/b": "2"}))))
-	require.Equal(t, changed, set.Stale(open(t, with(map[string]string{"p/testdata/c": "1p/testdata/b2"}))))
+	require.Equal(t, changed, set.Stale(repotest.Open(t, with(map[string]string{"p/testdata/a": "1", "p/testdata/b": "2"}))))
+	require.Equal(t, changed, set.Stale(repotest.Open(t, with(map[string]string{"p/testdata/c": "1p/testdata/b2"}))))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/source"
 )
 
@@ -163,7 +164,7 @@ func TestCut_ALineDirectiveDoesNotMoveTheCut(t *testing.T) {
 }
 
 func TestCut_AnEditIsSeenAndEverythingMayHappenAtOnce(t *testing.T) {
-	dir := newRepository(t, map[string]string{"x.go": "package x\n\nfunc F() { println(1) }\n"})
+	dir := repotest.New(t, map[string]string{"x.go": "package x\n\nfunc F() { println(1) }\n"})
 	tree, err := source.Open(dir)
 	require.NoError(t, err)
 	defer tree.Close() //nolint:errcheck // only read from
@@ -180,6 +181,6 @@ func TestCut_AnEditIsSeenAndEverythingMayHappenAtOnce(t *testing.T) {
 		wg.Wait()
 	}
 	all("func F() { println(1) }\n")
-	write(t, dir, "x.go", "package x\n\nfunc F() { println(2) }\n")
+	repotest.Write(t, dir, "x.go", "package x\n\nfunc F() { println(2) }\n")
 	all("func F() { println(2) }\n")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/source"
 )
 
@@ -68,8 +69,8 @@ func init() { println() }
 }
 
 func TestD4_FilesAreReadThroughTheRoot(t *testing.T) {
-	outside := newRepository(t, map[string]string{"x.go": "package x\n\nfunc F() {}\n"})
-	dir := newRepository(t, map[string]string{"samples/y.go": "package y\n"})
+	outside := repotest.New(t, map[string]string{"x.go": "package x\n\nfunc F() {}\n"})
+	dir := repotest.New(t, map[string]string{"samples/y.go": "package y\n"})
 	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "samples", "out")))
 	tree, err := source.Open(dir)
 	require.NoError(t, err)

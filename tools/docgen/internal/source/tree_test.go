@@ -8,12 +8,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/relay-samples/relay-go/tools/docgen/internal/repotest"
 	"github.com/relay-samples/relay-go/tools/docgen/internal/source"
 )
 
 func TestRead_NothingOutsideOfTheRepository(t *testing.T) {
-	outside := newRepository(t, map[string]string{"secret": "secret\n", "dir/secret": "secret\n"})
-	dir := newRepository(t, map[string]string{"samples/x.go": "package x\n"})
+	outside := repotest.New(t, map[string]string{"secret": "secret\n", "dir/secret": "secret\n"})
+	dir := repotest.New(t, map[string]string{"samples/x.go": "package x\n"})
 	link := func(target, name string) {
 		require.NoError(t, os.Symlink(target, filepath.Join(dir, name)))
 	}
@@ -48,7 +49,7 @@ func TestRead_NothingOutsideOfTheRepository(t *testing.T) {
 }
 
 func TestRead_ALinkInsideOfTheRepositoryIsFollowed(t *testing.T) {
-	dir := newRepository(t, map[string]string{"a/file.txt": "text\n"})
+	dir := repotest.New(t, map[string]string{"a/file.txt": "text\n"})
 	require.NoError(t, os.Symlink(filepath.Join("a", "file.txt"), filepath.Join(dir, "link.txt")))
 	tree, err := source.Open(dir)
 	require.NoError(t, err)
@@ -109,10 +110,8 @@ func TestRead_WhatIsNoTextIsAnErrorWithItsLine(t *testing.T) {
 }
 
 func TestRefresh_BeginsAReadingInWhichAFileIsLookedAtOnce(t *testing.T) {
-	root := newRepository(t, map[string]string{"x.go": "package x\n\nfunc A() { println(1) }\n"})
-	tree, err := source.Open(root)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, tree.Close()) })
+	root := repotest.New(t, map[string]string{"x.go": "package x\n\nfunc A() { println(1) }\n"})
+	tree := repotest.Open(t, root)
 	cut := func() string {
 		snippet, err := tree.Cut("x.go", "A", source.Modifiers{})
 		require.NoError(t, err)
