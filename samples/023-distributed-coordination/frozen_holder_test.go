@@ -3,6 +3,7 @@
 package coordination_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -63,6 +64,7 @@ func holdTwoLocks(t *testing.T) {
 	require.NoError(t, err)
 	conn, err := pgx.ConnectConfig(t.Context(), cfg.ConnConfig.Copy())
 	require.NoError(t, err)
+	defer conn.Close(context.Background()) // and until then it is no garbage, whose socket Go would close
 	_, err = conn.Exec(t.Context(), `select pg_advisory_lock($1)`, postgres.LockKey(plain))
 	require.NoError(t, err)
 	locker, err := postgres.NewLocker(cfg, postgres.LockerConfig{TTL: time.Second})
